@@ -200,40 +200,21 @@ impl ExperimentGroup {
     /// Every group, in the order of the list.
     pub const ALL: [Self; 4] = [Self::Accuracy, Self::Fairness, Self::Prediction, Self::Delay];
 
-    /// The group's name.
-    pub fn name(self) -> &'static str {
+    /// The group's name and the question that its experiments ask.
+    pub fn heading(self) -> &'static str {
         match self {
-            Self::Accuracy => "accuracy",
-            Self::Fairness => "fairness",
-            Self::Prediction => "prediction",
-            Self::Delay => "delay",
-        }
-    }
-
-    /// The question that the group's experiments ask.
-    pub fn question(self) -> &'static str {
-        match self {
-            Self::Accuracy => "how far are entities shown from where they are?",
-            Self::Fairness => "which receiver is sent what, and is that fair?",
-            Self::Prediction => "where will players be?",
-            Self::Delay => "how can a game be played in spite of delay?",
+            Self::Accuracy => "accuracy: how far are entities shown from where they are?",
+            Self::Fairness => "fairness: which receiver is sent what, and is that fair?",
+            Self::Prediction => "prediction: where will players be?",
+            Self::Delay => "delay: how can a game be played in spite of delay?",
         }
     }
 }
 
 impl RunOption {
-    /// The option on the command line.
-    pub fn flag(self) -> &'static str {
-        match self {
-            Self::Seed => "--seed",
-            Self::Motion => "--motion",
-            Self::Delays => "--delays",
-            Self::Jitter => "--jitter",
-            Self::Tanks => "--tanks",
-            Self::Laps => "--laps",
-            Self::Seconds => "--seconds",
-            Self::Live => "--live",
-        }
+    /// The option on the command line: `--seed`.
+    pub fn flag(self) -> String {
+        format!("--{self:?}").to_lowercase()
     }
 }
 
@@ -291,7 +272,8 @@ impl Recorded {
 }
 
 /// Works on all items at once, as far as there are cores, and returns the answers in the order of
-/// the items: the outcome does not depend on the number of cores. Each item is one step of progress.
+/// the items: the outcome does not depend on the number of cores. Each item is one step of
+/// progress.
 pub fn map_in_order<T: Sync, R: Send>(
     items: &[T],
     progress: &dyn Progress,

@@ -1,4 +1,4 @@
-//! What machines read: `results.json`.
+//! The results for machines: `results.json`.
 //!
 //! Fields, in this order; none is ever left out, and numbers are finite or null:
 //!
@@ -33,7 +33,7 @@ use crate::outcome::{Claim, Outcome, Rows};
 /// Grows when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// What one run found, and how to repeat it.
+/// The results of one run, and how to repeat it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Results {
     /// [`SCHEMA`].
@@ -42,21 +42,21 @@ pub struct Results {
     pub experiment: &'static str,
     /// The experiment's name.
     pub name: &'static str,
-    /// What it is about.
+    /// The experiment's title.
     pub title: &'static str,
     /// Where its claims come from.
     pub source: &'static str,
     /// Every random choice follows from it.
     pub seed: u64,
-    /// Of fairpath.
+    /// The version of fairpath.
     pub version: &'static str,
     /// The line that repeats this run.
     pub command: String,
     /// The recording it ran on, if it was one.
     pub motion: Option<MotionSummary>,
-    /// As asked for.
+    /// The given delays, or `None` for the experiment's own.
     pub delays_ms: Option<Vec<f64>>,
-    /// As asked for.
+    /// The given jitter, or `None` for the experiment's own.
     pub jitter_ms: Option<f64>,
     /// The numbers.
     pub rows: Rows,
@@ -67,27 +67,27 @@ pub struct Results {
     pub claims: Vec<Claim>,
     /// File names of the plots.
     pub figures: Vec<String>,
-    /// What a reader must know.
+    /// What a reader must know to trust the numbers.
     pub notes: Vec<String>,
 }
 
-/// What there is in a recording.
+/// The content of a recording, in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MotionSummary {
-    /// Its name without its folder.
+    /// The file's name without its folder.
     pub file: String,
-    /// How many players move in it; balls and shots do not count, here and below.
+    /// The number of players. Balls and shots do not count, here and below.
     pub entities: usize,
-    /// How many clean runs of motion it has.
+    /// The number of clean stretches of motion.
     pub stretches: usize,
-    /// How much motion that is together.
+    /// The length of all stretches together.
     pub secs: f64,
-    /// What its lengths are counted in.
+    /// The unit of lengths.
     pub unit: String,
 }
 
 impl Results {
-    /// Puts an outcome and its circumstances together.
+    /// Combines an outcome with its settings.
     pub fn new(experiment: &dyn Experiment, settings: &Settings, command: &str, outcome: &Outcome) -> Self {
         let declaration = experiment.declaration();
         Self {
@@ -110,7 +110,7 @@ impl Results {
         }
     }
 
-    /// As `results.json` has it: indented, ends with a line break.
+    /// The content of `results.json`: indented, ends with a line break.
     pub fn to_json(&self) -> String {
         let mut json =
             serde_json::to_string_pretty(self).expect("results hold only strings and finite numbers");
@@ -118,7 +118,7 @@ impl Results {
         json
     }
 
-    /// Whether some claim did not hold: what `--strict` looks for.
+    /// Whether a claim did not hold: `--strict` looks for this.
     pub fn any_refuted(&self) -> bool {
         self.claims.iter().any(|claim| claim.judgement.is_refuted())
     }

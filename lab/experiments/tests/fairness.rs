@@ -115,12 +115,12 @@ fn the_ledger_believes_what_the_observer_sees() {
         let settled = run.belief.secs.iter().position(|secs| *secs > 5.0).unwrap();
         // Its estimate of a delay comes to rest at the true one, but only to the microsecond.
         let off = run.belief.off[settled..].iter().copied().fold(0.0, f64::max);
-        assert!(off < 1e-3, "{}: {off}", scheduler);
+        assert!(off < 1e-3, "{scheduler}: {off}");
         let jittery = played(scheduler, receivers(&[800, 500, 200], 180), SEEDS[0]);
         assert!(jittery.belief.off.iter().any(|off| *off > 1e-2), "it cannot know what has not arrived yet");
         assert!(jittery.belief.open.iter().any(|share| *share > 0.5), "and says so");
         let settled_off = jittery.belief.settled_off.iter().copied().fold(0.0, f64::max);
-        assert!(settled_off < 1e-6, "{}: off by {settled_off} with all receipts in", scheduler);
+        assert!(settled_off < 1e-6, "{scheduler}: off by {settled_off} with all receipts in");
         assert_eq!(jittery.belief.unsettled, 0, "nothing is lost here");
     }
 }
@@ -212,6 +212,6 @@ fn one_receiver_alone_is_no_question_of_fairness() {
     let refused = experiments::find("X2").unwrap().run(&settings, &Silent).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "one receiver alone is always treated fairly: give two delays or more with --delays"
+        "one receiver alone is always treated fairly; give two delays or more with --delays"
     );
 }

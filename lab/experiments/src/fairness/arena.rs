@@ -15,19 +15,19 @@ use crate::truth::Truth;
 /// One scheduler under one set of circumstances.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// What to call it.
+    /// The trial's name in tables.
     pub label: String,
-    /// Who decides.
+    /// The scheduler.
     pub scheduler: LabScheduler,
-    /// Everybody who is told.
+    /// The receivers.
     pub receivers: Vec<Receiver>,
-    /// DR vectors per trigger, on average, for those who have a budget.
+    /// DR vectors per trigger, on average, for schedulers that have a budget.
     pub budget: f64,
-    /// How far receivers may be off before a DR vector is cut, in units of length.
+    /// The owner generates a DR vector when receivers are off by more than this length.
     pub threshold: f64,
     /// How long the owner is silent at most.
     pub heartbeat: Span,
-    /// What DR vectors predict with.
+    /// What DR vectors extrapolate with.
     pub model: Model,
     /// How the dispatcher works; as in the papers unless something else is tried.
     pub dispatcher: DispatcherConfig,
@@ -120,7 +120,7 @@ pub struct Arena<'a> {
     pub motion: &'a Motion,
     /// Every random choice follows from it.
     pub seed: u64,
-    /// Whom to tell how far it is.
+    /// Receives the progress.
     pub progress: &'a dyn Progress,
 }
 
@@ -152,8 +152,8 @@ impl Arena<'_> {
     }
 
     fn play_truth<V: Planar>(&self, truth: &Truth<V>, trial: &Trial, job: &Job) -> Run {
-        /// Keeps the dice of links apart from those that made the motion, which fork the same seed
-        /// with small numbers.
+        /// Keeps the random numbers of links apart from those of the motion, which fork the same
+        /// seed with small numbers.
         const LINKS: u64 = 1 << 32;
         let random = Random::from_seed(self.seed).fork(LINKS + job.game).fork(job.stretch as u64);
         let mut setup = trial.setup();

@@ -31,8 +31,8 @@ pub(crate) struct Bench<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Contenders under one jitter. What is judged has linear DR vectors and uniform jitter; the others
-/// stand beside it.
+/// Schedulers under one jitter. Claims are judged with linear DR vectors and uniform jitter; the
+/// variants stand beside them.
 pub(crate) struct Case {
     pub(crate) jitter: Span,
     pub(crate) judged: Scores,
@@ -42,7 +42,7 @@ pub(crate) struct Case {
     pub(crate) circular: Scores,
 }
 
-/// What schedulers came to under the same circumstances.
+/// The scores of schedulers under the same circumstances.
 pub(crate) struct Scores {
     schedulers: Vec<LabScheduler>,
     scores: Vec<Score>,
@@ -63,7 +63,7 @@ impl<'a> Bench<'a> {
         Ok(Self { motion, delays, settings, progress })
     }
 
-    /// The jitter that was asked for, or else these.
+    /// The given jitter, or else these.
     pub(crate) fn jitters(&self, usual_ms: &[i64]) -> Vec<Span> {
         match self.settings.jitter {
             Some(jitter) => vec![jitter],
@@ -220,10 +220,10 @@ impl Case {
 }
 
 impl Scores {
-    /// What this scheduler came to.
+    /// The score of this scheduler.
     pub(crate) fn of(&self, scheduler: LabScheduler) -> &Score {
         let position = self.schedulers.iter().position(|other| *other == scheduler);
-        &self.scores[position.expect("whoever is judged has played")]
+        &self.scores[position.expect("every judged scheduler has played")]
     }
 
     fn cells(&self, label: &str) -> Vec<Cell> {
@@ -240,8 +240,8 @@ impl Scores {
         self.of(one).receivers().into_iter().zip(self.of(other).receivers()).collect()
     }
 
-    /// The error of the receiver that fares worst under `reference`, under two schedulers, as a
-    /// ratio.
+    /// The error of the receiver with the largest error under `reference`, under two schedulers, as
+    /// a ratio.
     pub(crate) fn farthest(&self, reference: LabScheduler, one: LabScheduler, other: LabScheduler) -> f64 {
         let errors = self.of(reference).receivers();
         let farthest = (0..errors.len()).max_by(|one, other| errors[*one].total_cmp(&errors[*other]));

@@ -137,7 +137,8 @@ impl FromStr for LabScheduler {
 
     /// Parses what [`SchedulerChoice`] parses, and `base-index` or `base-index:GAMMA`.
     fn from_str(text: &str) -> Result<Self, UnknownScheduler> {
-        let (name, gamma) = text.trim().split_once(':').unwrap_or((text.trim(), "1"));
+        let text = text.trim();
+        let (name, gamma) = text.split_once(':').unwrap_or((text, "1"));
         if !name.eq_ignore_ascii_case(BASE_INDEX) {
             return text.parse().map(Self::Library);
         }

@@ -1,10 +1,10 @@
-//! Is everybody treated alike? One owner, many receivers at different distances, and a scheduler
-//! that decides who is told when.
+//! Are receivers treated alike? One owner, many receivers at different distances, and a scheduler
+//! that decides which receiver is sent what, and when.
 //!
 //! In the order data takes:
 //! - [`Motion`] is what really moves: tanks of our own, or a recording
-//! - [`Receiver`] is how far away somebody is
-//! - [`LabScheduler`] is a scheduler with everything it needs to be built
+//! - [`Receiver`] is a receiver's link: its delay and jitter
+//! - [`LabScheduler`] is a scheduler by name, with its parameters
 //! - [`run`](run::run) plays one truth in virtual time: owner, dispatcher, links, replicas,
 //!   feedback
 //! - [`observer`] knows every true arrival and integrates every receiver's error exactly

@@ -95,8 +95,8 @@ impl<H: Hosted> RemotePlayer<H> {
 
 /// A remote game, whatever its rules.
 pub trait RemoteGame<G: Simulate> {
-    /// Plays one frame with `input`. Returns the scene to show, and the player's own part of it as it
-    /// is drawn.
+    /// Plays one frame with `input`. Returns the scene to show, and the player's own part of it as
+    /// it is drawn.
     fn play(&mut self, rules: &G, input: G::Input, is_compensated: bool) -> (G::State, State<Vec2>);
     /// The state of the connection.
     fn status(&self) -> PlayerStatus;

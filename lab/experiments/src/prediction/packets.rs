@@ -27,12 +27,10 @@ impl Experiment for Packets {
             alias: "packets",
             title: "How few packets keep every receiver within the threshold?",
             source: "ours",
-            about: "An owner that sees all paths sample by sample, as a server does, sends a DR vector \
-                    whenever a player's last one is off by more than the threshold. What receivers place is \
-                    a pure function of that one DR vector. Beside every model that has such a form stand the \
-                    optima for lines: the fewest segments that stay within the threshold at every sample, \
-                    found with knowledge of the future, with the start free or on the path. Respawns, \
-                    teleports and gaps begin anew for all of them.",
+            about: "An owner that sees all paths sample by sample, as a server does, sends a DR vector whenever a player's last one is off by \
+                    more than the threshold. What receivers place is a pure function of that one DR vector. Beside every model that has such a \
+                    form stand the optima for lines: the fewest segments that stay within the threshold at every sample, found with knowledge of \
+                    the future, with the start free or on the path. Respawns, teleports and gaps begin anew for all of them.",
             ..Declaration::EMPTY
         }
     }
@@ -57,7 +55,7 @@ impl Experiment for Packets {
     }
 }
 
-/// How many packets everybody needed.
+/// The number of packets that each model needed.
 #[derive(Clone, Debug)]
 struct Counts {
     /// In the order of [`live::all`].
@@ -86,7 +84,7 @@ impl Counts {
         }
     }
 
-    /// Everybody who has a number, with it.
+    /// Every model that has a number, with it.
     fn each(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let live = live::all().iter().map(|live| live.name).zip(self.live.iter().copied());
         live.chain([
@@ -124,7 +122,7 @@ impl Counts {
             Axis::new("packets per player", "1/s"),
             Plot::Bars(bars.series("packets", rates)),
         )
-        .caption("What it costs to keep every receiver within the threshold. The optima know the future; nobody can send less with lines.")
+        .caption("What it costs to keep every receiver within the threshold. The optima know the future; no sender of lines can send less.")
     }
 }
 

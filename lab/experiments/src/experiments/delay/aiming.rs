@@ -4,12 +4,12 @@ use fairpath::place::Placement;
 use fairpath::random::Random;
 use fairpath::time::Span;
 
-use super::live;
+use super::{DECLARATION, live};
 use crate::cells;
 use crate::delay::arena::{Judge, Shots, Targets, Trial};
 use crate::delay::{Summary, in_ms};
 use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings, map_in_order,
+    CannotRun, Declaration, DeclaredExperiment, Progress, RunOption, Settings, map_in_order,
 };
 use crate::figure::{Axis, Bars, Figure, Plot};
 use crate::judge;
@@ -18,22 +18,19 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Delay,
         name: "aiming",
         alias: "X16",
         title: "Tank bots aim at what their screens show",
         source: "Banavar 2005 2.3.1",
-        about: "A client hears of other tanks one delay later as DR vectors (circular, threshold 0.3) and \
-                places them from the moment they arrive (local) or from their time stamp (global). Five bots \
-                aim with lead at what is placed. First at five drivers that go straight on, in circles and \
-                at random and dodge nothing, on an open field; then at five other bots, which shoot back and \
-                dodge the shots they see, on maps with boxes. Shots are shown where they really are, once \
-                they are heard of. A match counts a hit where the tank really is; beside it every shot is \
-                judged once more with time warp, which rewinds all tanks to what the shooter's screen was \
-                about.",
+        about: "A client hears of other tanks one delay later as DR vectors (circular, threshold 0.3) and places them from the moment they \
+                arrive (local) or from their time stamp (global). Five bots aim with lead at what is placed. First at five drivers that go \
+                straight on, in circles and at random and dodge nothing, on an open field; then at five other bots, which shoot back and dodge \
+                the shots they see, on maps with boxes. Shots are shown where they really are, once they are heard of. A match counts a hit \
+                where the tank really is; beside it every shot is judged once more with time warp, which rewinds all tanks to what the shooter's \
+                screen was about.",
         options: &[RunOption::Seed, RunOption::Delays],
         live: Some(&live::aiming::EXPERIMENT),
-        ..Declaration::EMPTY
+        ..DECLARATION
     },
     run,
 };
@@ -68,7 +65,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     Ok(outcome)
 }
 
-struct Cell {
+struct AimingCell {
     targets: Targets,
     delay: Span,
     placement: Placement,
@@ -83,7 +80,7 @@ struct Cell {
 
 struct Fought {
     delays: Vec<Span>,
-    cells: Vec<Cell>,
+    cells: Vec<AimingCell>,
 }
 
 const PLACEMENTS: [Placement; 2] = [Placement::Local, Placement::Global];
@@ -111,14 +108,15 @@ impl Fought {
         progress.begin("fighting", trials.len() as u64);
         let mut played = map_in_order(&trials, progress, Trial::run).into_iter();
         let cells = kinds.iter().map(|kind| {
-            Cell::new(*kind, &played.by_ref().take(matches(kind.0) as usize).collect::<Vec<Shots>>())
+            AimingCell::new(*kind, &played.by_ref().take(matches(kind.0) as usize).collect::<Vec<Shots>>())
         });
         let cells = cells.collect();
         Self { delays, cells }
     }
 
-    fn cell(&self, targets: Targets, delay: Span, placement: Placement) -> &Cell {
-        let wanted = |cell: &&Cell| (cell.targets, cell.delay, cell.placement) == (targets, delay, placement);
+    fn cell(&self, targets: Targets, delay: Span, placement: Placement) -> &AimingCell {
+        let wanted =
+            |cell: &&AimingCell| (cell.targets, cell.delay, cell.placement) == (targets, delay, placement);
         self.cells.iter().find(wanted).expect("everything was played")
     }
 
@@ -267,11 +265,11 @@ impl Fought {
             Axis::new("hit rate", "%"),
             Plot::Bars(bars),
         )
-        .caption("Who aims at where somebody was misses. Global placement shows the present as far as it can be known; time warp makes the past count.")
+        .caption("A bot that aims at where a tank was misses. Global placement shows the present as far as it can be known; time warp makes the past count.")
     }
 }
 
-impl Cell {
+impl AimingCell {
     fn new((targets, delay, placement): (Targets, Span, Placement), matches: &[Shots]) -> Self {
         let rate = |judge: Judge| {
             let part = |shots: &Shots| (f64::from(shots.hits[judge as usize]), f64::from(shots.fired));
@@ -296,8 +294,8 @@ impl Cell {
 
 fn shot_at(targets: Targets) -> &'static str {
     match targets {
-        Targets::Drivers => "drivers who do not dodge",
-        Targets::Bots => "bots who dodge",
+        Targets::Drivers => "drivers that do not dodge",
+        Targets::Bots => "bots that dodge",
     }
 }
 

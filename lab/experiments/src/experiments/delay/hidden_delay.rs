@@ -8,13 +8,14 @@ use fairpath::time::Span;
 use fairpath_games::jet_car::JetCarConfig;
 use fairpath_games::sailing::{SailingConfig, Trim, Wind};
 
+use super::DECLARATION;
 use crate::cells;
 use crate::delay::arena::{self, Judge, Shots};
 use crate::delay::jet_car::{self, Sight};
 use crate::delay::sailing::{OtherBoat, other_boat_off};
 use crate::delay::{Smoothness, Summary, curve_name, in_ms};
 use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings, map_in_order,
+    CannotRun, Declaration, DeclaredExperiment, Progress, RunOption, Settings, map_in_order,
 };
 use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
@@ -23,20 +24,17 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Delay,
         name: "hidden-delay",
         alias: "DELAY",
-        title: "Convergence, contingency, guesses about others, and whose hit counts",
+        title: "Convergence, contingency, guesses about others, judging hits",
         source: "Buchheit 2004 5 (what it leaves open); ours",
-        about: "Four questions that Buchheit 2004 leaves open. What does each way to bend a correction do to \
-                what is seen and to a player that plays by it: the jet car in wind, and tanks at 300 ms? \
-                What does an order bring that the server holds for the player (while a gust blows, thrust \
-                against it)? What do guesses about others add: tanks as heard, straight on, or on a circle, \
-                and the opponent's boat in the wind? And of the hits that a shooter sees on its own screen, \
-                how many count without time warp, with it, and with a cap of 250 ms, and how many of them \
-                strike a player that is no longer there?",
+        about: "Four questions that Buchheit 2004 leaves open. What does each way to bend a correction do to what is seen and to a player that \
+                plays by it: the jet car in wind, and tanks at 300 ms? What does an order bring that the server holds for the player (while a \
+                gust blows, thrust against it)? What do guesses about others add: tanks as heard, straight on, or on a circle, and the \
+                opponent's boat in the wind? And of the hits that a shooter sees on its own screen, how many count without time warp, with it, \
+                and with a cap of 250 ms, and how many of them strike a player that is no longer there?",
         options: &[RunOption::Seed],
-        ..Declaration::EMPTY
+        ..DECLARATION
     },
     run,
 };
@@ -57,7 +55,7 @@ const BOAT_RTTS_MS: [i64; 4] = [100, 300, 700, 1500];
 
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
     let dice = Random::from_seed(settings.seed).fork(0xDE1A);
-    let mut found = Found { rows: table(), claims: Vec::new(), figures: Vec::new() };
+    let mut found = DelayFindings { rows: table(), claims: Vec::new(), figures: Vec::new() };
     found.jet_car(&dice, progress);
     found.tanks(&dice, progress);
     found.boats(&dice, progress);
@@ -71,7 +69,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
          bots are made to play by what is drawn, as people must."
             .into(),
         "The contingency cancels a gust with what the thrusters can do (80 % of the strongest), from the tick after the gust began; the \
-         client's screen plays it on as well. It needs a player who knows beforehand what to do: for obstructions nobody does."
+         client's screen plays it on as well. It needs a player that knows beforehand what to do: for obstructions no player does."
             .into(),
         "Whose hit counts: others are shown as old as the round trip (local placement), shots fly for each judge at once and change nothing \
          in the match. Elsewhere: the tank that is hit was not where the shot passed at that moment. Behind cover: and a box stood between \
@@ -98,7 +96,7 @@ fn table() -> Rows {
     ])
 }
 
-struct Found {
+struct DelayFindings {
     rows: Rows,
     claims: Vec<Claim>,
     figures: Vec<Figure>,
@@ -106,7 +104,7 @@ struct Found {
 
 /// What a row has of a way, where it has it.
 #[derive(Default)]
-struct Measured {
+struct DelayMeasurements {
     smoothness: Option<(f64, f64)>,
     shown_off: Option<f64>,
     score: Option<(f64, f64)>,
@@ -114,8 +112,8 @@ struct Measured {
     judged: Option<[f64; 3]>,
 }
 
-impl Found {
-    fn row(&mut self, question: &str, lag: Span, way: &str, measured: &Measured) {
+impl DelayFindings {
+    fn row(&mut self, question: &str, lag: Span, way: &str, measured: &DelayMeasurements) {
         let (error, jumps) = measured.smoothness.unzip();
         let (score, cars) = measured.score.unzip();
         let judged = |index: usize| measured.judged.map(|percent| percent[index]);
@@ -169,11 +167,11 @@ impl Found {
             } else {
                 "convergence, jet car in wind"
             };
-            let measured = Measured {
+            let measured = DelayMeasurements {
                 smoothness: matches!(sight, Sight::Drawn(_))
                     .then(|| (smoothness.mean_error(), smoothness.jumps_per_thousand())),
                 score: Some((score.mean, cars)),
-                ..Measured::default()
+                ..DelayMeasurements::default()
             };
             self.row(question, *rtt, sight.name(), &measured);
             scores.push((*rtt, *sight, score, smoothness.jumps_per_thousand()));
@@ -200,7 +198,7 @@ impl Found {
         self.claims.push(
             Claim::new(
                 "DELAY.smooth-is-free",
-                "in wind at 400 ms whoever steers by a bent picture scores as much as by one that snaps",
+                "in wind at 400 ms a bot that steers by a bent picture scores as much as by one that snaps",
                 judge::at_least(bent.fold(f64::NEG_INFINITY, f64::max), score(Algorithm::Snap)),
             )
             .unit("points, with the best curve")
@@ -260,13 +258,13 @@ impl Found {
         for ((question, lag, _, _, convergence, way), matches) in
             kinds.iter().zip(matches.chunks(seeds.len()))
         {
-            let all = Tally::of(matches);
-            let measured = Measured {
+            let all = HitTally::of(matches);
+            let measured = DelayMeasurements {
                 smoothness: convergence
                     .map(|_| (all.smoothness.mean_error(), all.smoothness.jumps_per_thousand())),
                 shown_off: Some(all.shown_off),
                 hit_percent: Some(all.hit_percent(Judge::Present)),
-                ..Measured::default()
+                ..DelayMeasurements::default()
             };
             self.row(question, *lag, way, &measured);
             if convergence.is_none() {
@@ -308,7 +306,8 @@ impl Found {
         for (rtt, races) in BOAT_RTTS_MS.map(Span::from_millis).iter().zip(off.chunks(RACES as usize)) {
             let mean = |way: usize| races.iter().map(|off| off[way]).sum::<f64>() / races.len() as f64;
             for (way, other) in OtherBoat::ALL.iter().enumerate() {
-                let measured = Measured { shown_off: Some(mean(way)), ..Measured::default() };
+                let measured =
+                    DelayMeasurements { shown_off: Some(mean(way)), ..DelayMeasurements::default() };
                 self.row("others, boats in random wind", *rtt, other.name(), &measured);
             }
             pairs.push((mean(3), mean(1)));
@@ -339,13 +338,13 @@ impl Found {
         let mut granted = Vec::new();
         let mut covered = Vec::new();
         for (rtt, matches) in rtts.iter().zip(matches.chunks(seeds.len())) {
-            let all = Tally::of(matches);
+            let all = HitTally::of(matches);
             for (number, judge) in judges.into_iter().enumerate() {
                 let judged = all.judged(judge);
-                let measured = Measured {
+                let measured = DelayMeasurements {
                     hit_percent: Some(all.hit_percent(judge)),
                     judged: Some(judged),
-                    ..Measured::default()
+                    ..DelayMeasurements::default()
                 };
                 self.row("whose hit counts, tanks", *rtt, judge.name(), &measured);
                 lines[number].points.push((rtt.as_millis_f64(), judged[0]));
@@ -368,7 +367,7 @@ impl Found {
         self.figures.push(
             Figure::new(
                 "delay-elsewhere",
-                "Hits on somebody who was elsewhere by then",
+                "Hits on a tank that was elsewhere by then",
                 Axis::new("round trip", "ms"),
                 Axis::new("of the hits that count", "%"),
                 Plot::Lines(elsewhere.into()),
@@ -402,7 +401,7 @@ impl Found {
         self.claims.push(
             Claim::new(
                 "DELAY.cap-protects",
-                "beyond the cap of 250 ms fewer of the hits strike somebody who is elsewhere by then",
+                "beyond the cap of 250 ms fewer of the hits strike a tank that is elsewhere by then",
                 judge::below_in_every(far),
             )
             .unit("× that without the cap, at most")
@@ -412,13 +411,13 @@ impl Found {
 }
 
 /// Several matches together.
-struct Tally {
+struct HitTally {
     all: Shots,
     shown_off: f64,
     smoothness: Smoothness,
 }
 
-impl Tally {
+impl HitTally {
     fn of(matches: &[Shots]) -> Self {
         let mut all = Shots::default();
         let mut smoothness = Smoothness::default();

@@ -4,13 +4,11 @@ use fairpath::random::Random;
 use fairpath::time::Span;
 use fairpath_games::jet_car::JetCarConfig;
 
-use super::live;
+use super::{DECLARATION, live};
 use crate::cells;
 use crate::delay::jet_car::{Run, Sight, Trial};
 use crate::delay::{Summary, in_ms};
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings, map_in_order,
-};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings, map_in_order};
 use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
@@ -18,22 +16,18 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Delay,
         name: "jet-car",
         alias: "X13",
         title: "Drive a car without brakes, far from its server",
         source: "Buchheit 2004 fig 7–8",
-        about: "A bot with a person's reaction time drives for two minutes: an obstruction that passes is \
-                worth a point, a hit costs four, a wall costs one of three cars. The server runs in ticks of \
-                10 ms without waiting and answers each input; half of the round trip lies each way, ±5 ms. \
-                Off: the bot sees what arrives, and has learnt to steer as gently as that needs, as Buchheit \
-                2004's experienced player had; beside it a bot that has not. On: the bot sees the server's \
-                scene simulated on with its own inputs that the server had not seen; beside it Buchheit \
-                2004's own prototype, which extrapolates everything by one round trip and adds the inputs to \
-                the position only.",
-        options: &[RunOption::Seed, RunOption::Delays, RunOption::Jitter],
+        about: "A bot with a person's reaction time drives for two minutes: an obstruction that passes is worth a point, a hit costs four, a \
+                wall costs one of three cars. The server runs in ticks of 10 ms without waiting and answers each input; half of the round trip \
+                lies each way, ±5 ms. Off: the bot sees what arrives, and has learnt to steer as gently as that needs, as Buchheit 2004's \
+                experienced player had; beside it a bot that has not. On: the bot sees the server's scene simulated on with its own inputs that \
+                the server had not seen; beside it Buchheit 2004's own prototype, which extrapolates everything by one round trip and adds the \
+                inputs to the position only.",
         live: Some(&live::jet_car::EXPERIMENT),
-        ..Declaration::EMPTY
+        ..DECLARATION
     },
     run,
 };
@@ -55,22 +49,22 @@ const PROTOTYPE: usize = 2;
 const ON: usize = 3;
 
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
-    let played = Played::play(settings, progress);
+    let played = JetCarRuns::play(settings, progress);
     let mut outcome = Outcome::new(played.table());
     outcome.claims = played.claims();
-    outcome.figures = Weather::BOTH.map(|weather| played.figure(weather)).into();
+    outcome.figures = Air::BOTH.map(|weather| played.figure(weather)).into();
     outcome.notes = played.notes();
     Ok(outcome)
 }
 
 /// With or without wind.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Weather {
+enum Air {
     Calm,
     Windy,
 }
 
-impl Weather {
+impl Air {
     const BOTH: [Self; 2] = [Self::Calm, Self::Windy];
 
     fn rules(self) -> JetCarConfig {
@@ -89,8 +83,8 @@ impl Weather {
 }
 
 /// All runs of one kind.
-struct Cell {
-    weather: Weather,
+struct JetCarCell {
+    weather: Air,
     rtt: Span,
     sight: Sight,
     score: Summary,
@@ -99,27 +93,27 @@ struct Cell {
     lost_share: f64,
 }
 
-struct Played {
+struct JetCarRuns {
     rtts: Vec<Span>,
     parked: f64,
-    cells: Vec<Cell>,
+    cells: Vec<JetCarCell>,
 }
 
-impl Played {
+impl JetCarRuns {
     fn play(settings: &Settings, progress: &dyn Progress) -> Self {
         let one_way = settings.delays_or(&RTTS_MS.map(|rtt| rtt / 2));
         let rtts: Vec<Span> = one_way.iter().map(|delay| *delay + *delay).collect();
         let jitter = settings.jitter.map_or(JITTER, |each_way| each_way + each_way);
         let mut kinds = Vec::new();
-        for weather in Weather::BOTH {
+        for weather in Air::BOTH {
             for &rtt in &rtts {
                 kinds.extend(SIGHTS.map(|sight| (weather, rtt, sight)));
             }
         }
         let dice = Random::from_seed(settings.seed).fork(13);
-        // The same courses, gusts and links for everybody.
+        // The same courses, gusts and links for every bot.
         let seeds: Vec<u64> = (0..RUNS).map(|run| dice.fork(run).bits()).collect();
-        let trial = |(weather, rtt, sight): &(Weather, Span, Sight), seed: u64| Trial {
+        let trial = |(weather, rtt, sight): &(Air, Span, Sight), seed: u64| Trial {
             rules: weather.rules(),
             rtt: *rtt,
             jitter,
@@ -130,17 +124,19 @@ impl Played {
             kinds.iter().flat_map(|kind| seeds.iter().map(move |seed| trial(kind, *seed))).collect();
         progress.begin("driving", trials.len() as u64);
         let runs = map_in_order(&trials, progress, Trial::run);
-        let cells = kinds.iter().zip(runs.chunks(seeds.len())).map(|(kind, runs)| Cell::new(*kind, runs));
+        let cells =
+            kinds.iter().zip(runs.chunks(seeds.len())).map(|(kind, runs)| JetCarCell::new(*kind, runs));
         let parked = seeds.iter().map(|seed| parked(*seed)).sum::<f64>() / seeds.len() as f64;
         Self { rtts, parked, cells: cells.collect() }
     }
 
-    fn cell(&self, weather: Weather, rtt: Span, sight: usize) -> &Cell {
-        let wanted = |cell: &&Cell| (cell.weather, cell.rtt, cell.sight) == (weather, rtt, SIGHTS[sight]);
+    fn cell(&self, weather: Air, rtt: Span, sight: usize) -> &JetCarCell {
+        let wanted =
+            |cell: &&JetCarCell| (cell.weather, cell.rtt, cell.sight) == (weather, rtt, SIGHTS[sight]);
         self.cells.iter().find(wanted).expect("everything was played")
     }
 
-    fn score(&self, weather: Weather, rtt: Span, sight: usize) -> f64 {
+    fn score(&self, weather: Air, rtt: Span, sight: usize) -> f64 {
         self.cell(weather, rtt, sight).score.mean
     }
 
@@ -178,7 +174,7 @@ impl Played {
 
     fn claims(&self) -> Vec<Claim> {
         let mut claims = Vec::new();
-        for weather in Weather::BOTH {
+        for weather in Air::BOTH {
             claims.push(self.good_when_near(weather));
             claims.push(self.on_loses_far_less(weather));
         }
@@ -190,12 +186,12 @@ impl Played {
         claims
     }
 
-    fn good_when_near(&self, weather: Weather) -> Claim {
+    fn good_when_near(&self, weather: Air) -> Claim {
         let near = self.between(0, 40);
         let scores: Vec<f64> =
             near.flat_map(|rtt| [OFF, ON].map(|sight| self.score(weather, rtt, sight))).collect();
         let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-        let is_calm = weather == Weather::Calm;
+        let is_calm = weather == Air::Calm;
         let judgement = match is_calm {
             _ if scores.is_empty() => judge::not_applicable(),
             true => judge::about(mean, 100.0),
@@ -219,12 +215,12 @@ impl Played {
     }
 
     /// Points lost to delay, against the nearest round trip.
-    fn lost(&self, weather: Weather, rtt: Span, sight: usize) -> f64 {
+    fn lost(&self, weather: Air, rtt: Span, sight: usize) -> f64 {
         let nearest = self.rtts.iter().min().copied().unwrap_or(rtt);
         self.score(weather, nearest, sight) - self.score(weather, rtt, sight)
     }
 
-    fn on_loses_far_less(&self, weather: Weather) -> Claim {
+    fn on_loses_far_less(&self, weather: Air) -> Claim {
         // Where most runs end early there is no score to compare, as Buchheit 2004 found.
         let far: Vec<Span> = self
             .between(100, 800)
@@ -243,9 +239,9 @@ impl Played {
             judgement,
         )
         .unit("× the points lost with it, at least")
-        .paper(if weather == Weather::Calm { "≈ 100 against ≈ −165" } else { "better throughout" })
+        .paper(if weather == Air::Calm { "≈ 100 against ≈ −165" } else { "better throughout" })
         .remark(format!(
-            "{}; runs that lose their last car at 800 ms: {:.0} % off, {:.0} % on. Who loses it early loses no more points: where that \
+            "{}; runs that lose their last car at 800 ms: {:.0} % off, {:.0} % on. A bot that loses it early loses no more points: where that \
              happens, off looks better than it is",
             ratios.join(", "),
             self.lost_percent(weather, 800, OFF),
@@ -253,7 +249,7 @@ impl Played {
         ))
     }
 
-    fn lost_percent(&self, weather: Weather, rtt_ms: i64, sight: usize) -> f64 {
+    fn lost_percent(&self, weather: Air, rtt_ms: i64, sight: usize) -> f64 {
         self.between(rtt_ms, rtt_ms)
             .map(|rtt| 100.0 * self.cell(weather, rtt, sight).lost_share)
             .next()
@@ -261,7 +257,7 @@ impl Played {
     }
 
     fn off_is_like_parking(&self) -> Claim {
-        let far: Vec<f64> = self.between(400, 1600).map(|rtt| self.score(Weather::Calm, rtt, OFF)).collect();
+        let far: Vec<f64> = self.between(400, 1600).map(|rtt| self.score(Air::Calm, rtt, OFF)).collect();
         let least = far.iter().copied().fold(f64::INFINITY, f64::min);
         Claim::new(
             "X13.parked",
@@ -278,12 +274,11 @@ impl Played {
 
     fn wind_hurts(&self) -> Claim {
         let pairs = self.rtts.iter().flat_map(|rtt| {
-            [OFF, ON].map(|sight| {
-                (*rtt, self.score(Weather::Windy, *rtt, sight), self.score(Weather::Calm, *rtt, sight))
-            })
+            [OFF, ON]
+                .map(|sight| (*rtt, self.score(Air::Windy, *rtt, sight), self.score(Air::Calm, *rtt, sight)))
         });
-        // Who is out after half a minute has hardly lost points: there the score says nothing.
-        let lasts = |rtt: Span, sight: &usize| self.cell(Weather::Windy, rtt, *sight).lost_share <= EARLY_MAX;
+        // A bot that is out after half a minute has hardly lost points: there the score says nothing.
+        let lasts = |rtt: Span, sight: &usize| self.cell(Air::Windy, rtt, *sight).lost_share <= EARLY_MAX;
         let counted: Vec<(f64, f64)> = { pairs }
             .filter(|(rtt, ..)| [OFF, ON].iter().all(|sight| lasts(*rtt, sight)))
             .map(|(_, windy, calm)| (calm, windy))
@@ -302,12 +297,10 @@ impl Played {
 
     fn wind_cannot_be_played(&self) -> Claim {
         let far: Vec<Span> = self.between(800, i64::MAX / 2_000).collect();
-        let least = far
-            .iter()
-            .map(|rtt| self.cell(Weather::Windy, *rtt, OFF).lost_share)
-            .fold(f64::INFINITY, f64::min);
+        let least =
+            far.iter().map(|rtt| self.cell(Air::Windy, *rtt, OFF).lost_share).fold(f64::INFINITY, f64::min);
         let highest =
-            far.iter().map(|rtt| self.score(Weather::Windy, *rtt, OFF)).fold(f64::NEG_INFINITY, f64::max);
+            far.iter().map(|rtt| self.score(Air::Windy, *rtt, OFF)).fold(f64::NEG_INFINITY, f64::max);
         let judgement = if far.is_empty() { judge::not_applicable() } else { judge::most(least) };
         Claim::new(
             "X13.wind-unplayable",
@@ -323,7 +316,7 @@ impl Played {
         let (near, far) = (self.rtts.iter().min(), self.rtts.iter().max());
         let judgement = match near.zip(far) {
             Some((near, far)) if *far >= Span::from_millis(1600) => {
-                judge::well_below(self.score(Weather::Calm, *far, ON), self.score(Weather::Calm, *near, ON))
+                judge::well_below(self.score(Air::Calm, *far, ON), self.score(Air::Calm, *near, ON))
             }
             _ => judge::not_applicable(),
         };
@@ -335,10 +328,10 @@ impl Played {
     fn prototype_is_worse(&self) -> Claim {
         let far: Vec<Span> = self
             .between(200, 1600)
-            .filter(|rtt| self.cell(Weather::Calm, *rtt, PROTOTYPE).lost_share < judge::MOST)
+            .filter(|rtt| self.cell(Air::Calm, *rtt, PROTOTYPE).lost_share < judge::MOST)
             .collect();
         let pairs = far.iter().map(|rtt| {
-            let [prototype, on] = [PROTOTYPE, ON].map(|sight| self.score(Weather::Calm, *rtt, sight));
+            let [prototype, on] = [PROTOTYPE, ON].map(|sight| self.score(Air::Calm, *rtt, sight));
             on - prototype
         });
         let least = pairs.fold(f64::INFINITY, f64::min);
@@ -349,27 +342,27 @@ impl Played {
             if far.is_empty() { judge::not_applicable() } else { judge::above(least, 0.0) },
         )
         .unit("points less, at least")
-        .remark("it moves the car but not its velocity: whoever brakes sees the car go on")
+        .remark("it moves the car but not its velocity: a player that brakes sees the car go on")
     }
 
     fn notes(&self) -> Vec<String> {
         let ahead: Vec<String> = self
             .between(0, 40)
             .map(|rtt| {
-                let [off, on] = [OFF, ON].map(|sight| self.cell(Weather::Calm, rtt, sight).score);
+                let [off, on] = [OFF, ON].map(|sight| self.cell(Air::Calm, rtt, sight).score);
                 format!("{}: {:.1} on, {:.1} off (±{:.1})", in_ms(rtt), on.mean, off.mean, off.half_width())
             })
             .collect();
         let unaware: Vec<String> = self
             .between(400, 1600)
             .map(|rtt| {
-                let cell = self.cell(Weather::Calm, rtt, UNAWARE);
+                let cell = self.cell(Air::Calm, rtt, UNAWARE);
                 format!("{} {:.0} points, {:.1} cars", in_ms(rtt), cell.score.mean, cell.cars_lost)
             })
             .collect();
         vec![
             "The bot's behaviour under delay was partly shaped by Buchheit 2004's numbers: how it loses its nerve when the car does not do what \
-             its hands did, and how gently somebody steers who is used to a delay, were chosen so that uncompensated play ends near a \
+             its hands did, and how gently a player steers that is used to a delay, were chosen so that uncompensated play ends near a \
              parked car's score rather than in the walls. The curve without compensation is therefore a reconstruction of Buchheit 2004's player and \
              not evidence about people. What compensation and wind do to that player was not tuned."
                 .into(),
@@ -383,26 +376,27 @@ impl Played {
         ]
     }
 
-    fn figure(&self, weather: Weather) -> Figure {
+    fn figure(&self, weather: Air) -> Figure {
         let line = |sight: &Sight| {
-            let cells: Vec<&Cell> =
+            let cells: Vec<&JetCarCell> =
                 self.cells.iter().filter(|cell| (cell.weather, cell.sight) == (weather, *sight)).collect();
             // A score of runs that ended early says nothing: Buchheit 2004 left it out as well.
-            let drawn = |cell: &Cell| if cell.lost_share < judge::MOST { cell.score.mean } else { f64::NAN };
+            let drawn =
+                |cell: &JetCarCell| if cell.lost_share < judge::MOST { cell.score.mean } else { f64::NAN };
             let points: Vec<(f64, f64)> =
                 cells.iter().map(|cell| (cell.rtt.as_millis_f64(), drawn(cell))).collect();
             let band: Vec<(f64, f64)> = cells.iter().map(|cell| cell.score.interval).collect();
             Line::new(sight.name(), points).band(band)
         };
         let (number, caption) = match weather {
-            Weather::Calm => (
+            Air::Calm => (
                 7,
                 "Without compensation the score falls to that of a parked car; with it the car stays under control until new \
                  obstructions cannot be seen in time. Lines end where most runs lose all three cars.",
             ),
-            Weather::Windy => (
+            Air::Windy => (
                 8,
-                "Nobody can foresee a gust: both suffer. Lines end where most runs lose all three cars before the time is up.",
+                "No player can foresee a gust: both suffer. Lines end where most runs lose all three cars before the time is up.",
             ),
         };
         Figure::new(
@@ -416,8 +410,8 @@ impl Played {
     }
 }
 
-impl Cell {
-    fn new((weather, rtt, sight): (Weather, Span, Sight), runs: &[Run]) -> Self {
+impl JetCarCell {
+    fn new((weather, rtt, sight): (Air, Span, Sight), runs: &[Run]) -> Self {
         let count = runs.len() as f64;
         Self {
             weather,
@@ -430,14 +424,14 @@ impl Cell {
     }
 }
 
-fn id(weather: Weather) -> &'static str {
+fn id(weather: Air) -> &'static str {
     match weather {
-        Weather::Calm => "calm",
-        Weather::Windy => "wind",
+        Air::Calm => "calm",
+        Air::Windy => "wind",
     }
 }
 
-/// What a car scores that nobody drives.
+/// The score of a car without a driver.
 fn parked(seed: u64) -> f64 {
     use fairpath_games::jet_car::{Input, JetCar};
     let mut game = JetCar::new(JetCarConfig::default(), seed).expect("the usual rules are sound");

@@ -5,3 +5,12 @@ pub(super) mod hidden_delay;
 pub(super) mod jet_car;
 mod live;
 pub(super) mod sailing;
+
+use crate::experiment::{Declaration, ExperimentGroup, RunOption};
+
+/// What most experiments here have in common.
+const DECLARATION: Declaration = Declaration {
+    group: ExperimentGroup::Delay,
+    options: &[RunOption::Seed, RunOption::Delays, RunOption::Jitter],
+    ..Declaration::EMPTY
+};

@@ -4,13 +4,11 @@ use fairpath::random::Random;
 use fairpath::time::Span;
 use fairpath_games::sailing::{Current, SailingConfig, Shift, Trim, Wind, from_south, from_west};
 
-use super::live;
+use super::{DECLARATION, live};
 use crate::cells;
 use crate::delay::sailing::{Finish, Race};
 use crate::delay::{Summary, in_ms};
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings, map_in_order,
-};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings, map_in_order};
 use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge::{self, Judgement};
 use crate::outcome::{Claim, Column, Outcome, Rows};
@@ -18,20 +16,17 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Delay,
         name: "sailing",
         alias: "X14",
         title: "Sail against an equal opponent at the server",
         source: "Buchheit 2004 fig 9–12",
-        about: "Two equal agents race to a buoy 1000 feet away, one at the server, one at the end of a link. \
-                Measured is how much longer the far agent takes, as a share of the server's time. 15 races \
-                each, with a link that varies by ±5 ms as Buchheit 2004's did, and a screen whose frames are \
-                not in step with the server's ticks. Four kinds of weather: wind that shifts between west \
-                and south every 20 s (simple agents), steady wind from the west, wind that shifts every 5 s \
-                (optimal agents), and steady wind with a current of one knot across.",
-        options: &[RunOption::Seed, RunOption::Delays, RunOption::Jitter],
+        about: "Two equal agents race to a buoy 1000 feet away, one at the server, one at the end of a link. Measured is how much longer the far \
+                agent takes, as a share of the server's time. 15 races each, with a link that varies by ±5 ms as Buchheit 2004's did, and a \
+                screen whose frames are not in step with the server's ticks. Four kinds of weather: wind that shifts between west and south \
+                every 20 s (simple agents), steady wind from the west, wind that shifts every 5 s (optimal agents), and steady wind with a \
+                current of one knot across.",
         live: Some(&live::sailing::EXPERIMENT),
-        ..Declaration::EMPTY
+        ..DECLARATION
     },
     run,
 };
@@ -51,13 +46,13 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     let sailed = Sailed::sail(settings, progress);
     let mut outcome = Outcome::new(sailed.table());
     outcome.claims = sailed.claims();
-    outcome.figures = Weather::ALL.map(|weather| sailed.figure(weather)).into();
+    outcome.figures = Sky::ALL.map(|weather| sailed.figure(weather)).into();
     outcome.notes = sailed.notes();
     Ok(outcome)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Weather {
+enum Sky {
     SlowShifts,
     Steady,
     QuickShifts,
@@ -66,7 +61,7 @@ enum Weather {
     AnyPhase,
 }
 
-impl Weather {
+impl Sky {
     /// Buchheit 2004's.
     const ALL: [Self; 4] = [Self::SlowShifts, Self::Steady, Self::QuickShifts, Self::Current];
 
@@ -109,8 +104,8 @@ impl Weather {
 }
 
 /// Fifteen races of one kind.
-struct Cell {
-    weather: Weather,
+struct SailingCell {
+    weather: Sky,
     rtt: Span,
     is_compensated: bool,
     loss: Summary,
@@ -121,7 +116,7 @@ struct Cell {
 
 struct Sailed {
     rtts: Vec<Span>,
-    cells: Vec<Cell>,
+    cells: Vec<SailingCell>,
 }
 
 impl Sailed {
@@ -130,20 +125,20 @@ impl Sailed {
         let rtts: Vec<Span> = one_way.iter().map(|delay| *delay + *delay).collect();
         let jitter = settings.jitter.map_or(JITTER, |each_way| each_way + each_way);
         let mut kinds = Vec::new();
-        for weather in Weather::ALL {
+        for weather in Sky::ALL {
             for is_compensated in [false, true] {
                 kinds.extend(rtts.iter().map(|rtt| (weather, *rtt, is_compensated)));
             }
         }
         if settings.delays.is_none() {
-            kinds.extend(BUMP_MS.map(|rtt| (Weather::Current, Span::from_millis(rtt), true)));
+            kinds.extend(BUMP_MS.map(|rtt| (Sky::Current, Span::from_millis(rtt), true)));
             for is_compensated in [false, true] {
-                kinds.extend(LUCK_MS.map(|rtt| (Weather::AnyPhase, Span::from_millis(rtt), is_compensated)));
+                kinds.extend(LUCK_MS.map(|rtt| (Sky::AnyPhase, Span::from_millis(rtt), is_compensated)));
             }
         }
         let dice = Random::from_seed(settings.seed).fork(14);
         let seeds: Vec<u64> = (0..RUNS).map(|run| dice.fork(run).bits()).collect();
-        let race = |(weather, rtt, is_compensated): &(Weather, Span, bool), seed: u64| Race {
+        let race = |(weather, rtt, is_compensated): &(Sky, Span, bool), seed: u64| Race {
             rules: weather.rules(seed),
             trim: weather.trim(),
             rtt: *rtt,
@@ -155,17 +150,19 @@ impl Sailed {
             kinds.iter().flat_map(|kind| seeds.iter().map(move |seed| race(kind, *seed))).collect();
         progress.begin("racing", races.len() as u64);
         let finishes = map_in_order(&races, progress, Race::run);
-        let cells = kinds.iter().zip(finishes.chunks(seeds.len())).map(|(kind, runs)| Cell::new(*kind, runs));
+        let cells =
+            kinds.iter().zip(finishes.chunks(seeds.len())).map(|(kind, runs)| SailingCell::new(*kind, runs));
         Self { rtts, cells: cells.collect() }
     }
 
-    fn cell(&self, weather: Weather, rtt: Span, is_compensated: bool) -> Option<&Cell> {
-        let wanted =
-            |cell: &&Cell| (cell.weather, cell.rtt, cell.is_compensated) == (weather, rtt, is_compensated);
+    fn cell(&self, weather: Sky, rtt: Span, is_compensated: bool) -> Option<&SailingCell> {
+        let wanted = |cell: &&SailingCell| {
+            (cell.weather, cell.rtt, cell.is_compensated) == (weather, rtt, is_compensated)
+        };
         self.cells.iter().find(wanted)
     }
 
-    fn loss(&self, weather: Weather, rtt: Span, is_compensated: bool) -> f64 {
+    fn loss(&self, weather: Sky, rtt: Span, is_compensated: bool) -> f64 {
         self.cell(weather, rtt, is_compensated).map_or(f64::NAN, |cell| cell.loss.mean)
     }
 
@@ -204,8 +201,8 @@ impl Sailed {
 
     fn claims(&self) -> Vec<Claim> {
         vec![
-            self.removes_most(Weather::SlowShifts),
-            self.removes_most(Weather::Current),
+            self.removes_most(Sky::SlowShifts),
+            self.removes_most(Sky::Current),
             self.none_needed(),
             self.suffers_from_quick_shifts(),
             self.no_help(),
@@ -215,7 +212,7 @@ impl Sailed {
     }
 
     /// Which part of what delay costs compensation takes away, over the long round trips together.
-    fn removes_most(&self, weather: Weather) -> Claim {
+    fn removes_most(&self, weather: Sky) -> Claim {
         let (off, on) = self.far().fold((0.0, 0.0), |(off, on), rtt| {
             (off + self.loss(weather, rtt, false), on + self.loss(weather, rtt, true))
         });
@@ -242,12 +239,12 @@ impl Sailed {
         let all = self
             .rtts
             .iter()
-            .flat_map(|rtt| [false, true].map(|is_on| self.loss(Weather::Steady, *rtt, is_on).abs()));
+            .flat_map(|rtt| [false, true].map(|is_on| self.loss(Sky::Steady, *rtt, is_on).abs()));
         Claim::new(
             "X14.steady",
             format!(
                 "{}: no disadvantage at any round trip, with or without compensation",
-                Weather::Steady.name()
+                Sky::Steady.name()
             ),
             judge::at_most(100.0 * all.fold(0.0, f64::max), 100.0 * judge::ABOUT),
         )
@@ -258,7 +255,7 @@ impl Sailed {
 
     fn suffers_from_quick_shifts(&self) -> Claim {
         let farthest = self.rtts.iter().max().copied().unwrap_or(Span::ZERO);
-        let loss = 100.0 * self.loss(Weather::QuickShifts, farthest, true);
+        let loss = 100.0 * self.loss(Sky::QuickShifts, farthest, true);
         let judgement = if self.far().next().is_none() {
             judge::not_applicable()
         } else {
@@ -266,7 +263,7 @@ impl Sailed {
         };
         Claim::new(
             "X14.quick-suffers",
-            format!("{}: the far one suffers, compensated or not", Weather::QuickShifts.name()),
+            format!("{}: the far one suffers, compensated or not", Sky::QuickShifts.name()),
             judgement,
         )
         .unit("% at the longest round trip, compensated")
@@ -278,8 +275,7 @@ impl Sailed {
             .rtts
             .iter()
             .map(|rtt| {
-                let [off, on] =
-                    [false, true].map(|is_on| 100.0 * self.loss(Weather::QuickShifts, *rtt, is_on));
+                let [off, on] = [false, true].map(|is_on| 100.0 * self.loss(Sky::QuickShifts, *rtt, is_on));
                 (*rtt, on - off)
             })
             .collect();
@@ -288,7 +284,7 @@ impl Sailed {
             apart.iter().map(|(rtt, apart)| format!("{} {apart:+.1}", in_ms(*rtt))).collect();
         Claim::new(
             "X14.quick-no-help",
-            format!("{}: compensation makes no difference", Weather::QuickShifts.name()),
+            format!("{}: compensation makes no difference", Sky::QuickShifts.name()),
             judge::at_most(widest, judge::ABOUT_POINTS),
         )
         .unit("points apart, at most")
@@ -301,7 +297,7 @@ impl Sailed {
         let near: Vec<Span> =
             self.rtts.iter().copied().filter(|rtt| (50..=300).contains(&(rtt.as_micros() / 1_000))).collect();
         let cells = near.iter().flat_map(|rtt| {
-            [false, true].into_iter().filter_map(|is_on| self.cell(Weather::SlowShifts, *rtt, is_on))
+            [false, true].into_iter().filter_map(|is_on| self.cell(Sky::SlowShifts, *rtt, is_on))
         });
         let all: Vec<(Span, bool, Summary)> =
             cells.map(|cell| (cell.rtt, cell.is_compensated, cell.loss)).collect();
@@ -315,13 +311,13 @@ impl Sailed {
             .collect();
         Claim::new(
             "X14.ahead",
-            format!("oddity, {}: at low round trips the far one is slightly ahead", Weather::SlowShifts.name()),
+            format!("oddity, {}: at low round trips the far one is slightly ahead", Sky::SlowShifts.name()),
             applies(!near.is_empty(), judge::below(least, 0.0)),
         )
         .unit("% at the best of 50 to 300 ms")
         .paper("slightly outperforms")
         .remark(format!(
-            "{}. With the first shift at another time in every race: {}; there nobody is ahead beyond chance. The simple agent takes a boat that slows \
+            "{}. With the first shift at another time in every race: {}; there neither agent is ahead beyond chance. The simple agent takes a boat that slows \
              down for a sail that is wrong, though it may only have been too fast for the wind, so what it learns depends on when it looks. \
              Buchheit 2004's pattern is the same in every race, and whatever a delay does to those looks it does 15 times",
             each.join(", "),
@@ -331,7 +327,7 @@ impl Sailed {
 
     /// The same races with the first shift at another time in each.
     fn with_other_luck(&self) -> String {
-        let cells = self.cells.iter().filter(|cell| cell.weather == Weather::AnyPhase);
+        let cells = self.cells.iter().filter(|cell| cell.weather == Sky::AnyPhase);
         let each: Vec<String> = cells
             .map(|cell| {
                 let switch = if cell.is_compensated { "on" } else { "off" };
@@ -344,8 +340,8 @@ impl Sailed {
 
     /// Buchheit 2004's second oddity.
     fn bump(&self) -> Claim {
-        let at = |rtt_ms: i64| 100.0 * self.loss(Weather::Current, Span::from_millis(rtt_ms), true);
-        let slow = |rtt_ms: i64| 100.0 * self.loss(Weather::SlowShifts, Span::from_millis(rtt_ms), false);
+        let at = |rtt_ms: i64| 100.0 * self.loss(Sky::Current, Span::from_millis(rtt_ms), true);
+        let slow = |rtt_ms: i64| 100.0 * self.loss(Sky::SlowShifts, Span::from_millis(rtt_ms), false);
         let beside = 0.5 * (at(500) + at(900));
         let judgement = if at(700).is_finite() && beside.is_finite() {
             judge::above(at(700) - beside, judge::ABOUT_POINTS)
@@ -386,9 +382,9 @@ impl Sailed {
         ]
     }
 
-    fn figure(&self, weather: Weather) -> Figure {
+    fn figure(&self, weather: Sky) -> Figure {
         let line = |is_compensated: bool| {
-            let mut cells: Vec<&Cell> = self
+            let mut cells: Vec<&SailingCell> = self
                 .cells
                 .iter()
                 .filter(|cell| (cell.weather, cell.is_compensated) == (weather, is_compensated))
@@ -402,18 +398,16 @@ impl Sailed {
                 .collect();
             Line::new(if is_compensated { "compensated" } else { "not compensated" }, points).band(band)
         };
-        let number = 9 + Weather::ALL.iter().position(|one| *one == weather).unwrap_or(0);
+        let number = 9 + Sky::ALL.iter().position(|one| *one == weather).unwrap_or(0);
         let caption = match weather {
-            Weather::SlowShifts | Weather::AnyPhase => {
+            Sky::SlowShifts | Sky::AnyPhase => {
                 "The simple agent learns from what its boat does, and so suffers when it sees that late."
             }
-            Weather::Steady => {
-                "One decision is enough: delay costs the way of the first input and nothing else."
-            }
-            Weather::QuickShifts => {
+            Sky::Steady => "One decision is enough: delay costs the way of the first input and nothing else.",
+            Sky::QuickShifts => {
                 "A shift is over before an answer to it arrives, and nothing at the client can foresee it."
             }
-            Weather::Current => "The rudder is needed all the way: without feedback the boat swings.",
+            Sky::Current => "The rudder is needed all the way: without feedback the boat swings.",
         };
         Figure::new(
             format!("x14-{}", weather.id()),
@@ -426,8 +420,8 @@ impl Sailed {
     }
 }
 
-impl Cell {
-    fn new((weather, rtt, is_compensated): (Weather, Span, bool), runs: &[Finish]) -> Self {
+impl SailingCell {
+    fn new((weather, rtt, is_compensated): (Sky, Span, bool), runs: &[Finish]) -> Self {
         let mean = |of: fn(&Finish) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
         Self {
             weather,

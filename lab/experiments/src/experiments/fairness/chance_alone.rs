@@ -1,7 +1,7 @@
 //! X5: what chance alone costs.
 
-use super::OPTIONS;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::LabScheduler;
 use crate::fairness::bench::{Bench, Case};
 use crate::judge;
@@ -10,16 +10,13 @@ use crate::outcome::{Claim, Outcome};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "chance-alone",
         alias: "X5",
         title: "What random gaps cost, at the same number of DR vectors",
         source: "Banavar 2005 fig 3.18",
-        about: "Every receiver is sent every DR vector (base), every third one (1/3 base), or each one with \
-                probability 1/3 (1/3 probabilistic). The last two cost the same on average; only the gaps \
-                between DR vectors differ.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "Every receiver is sent every DR vector (base), every third one (1/3 base), or each one with probability 1/3 (1/3 probabilistic). \
+                The last two cost the same on average; only the gaps between DR vectors differ.",
+        ..DECLARATION
     },
     run,
 };
@@ -40,7 +37,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
 
 fn claims(case: &Case) -> [Claim; 2] {
     [
-        case.claim("X5.worst", "every receiver is worst off with 1/3 probabilistic", "", |scores| {
+        case.claim("X5.worst", "every receiver has its largest error with 1/3 probabilistic", "", |scores| {
             let base = scores.of(BASE).receivers();
             let pairs = scores.receivers(CHANCE, THIRD).into_iter().zip(base);
             judge::above_in_every(pairs.map(|((chance, third), base)| (chance, third.max(base))))

@@ -2,9 +2,9 @@
 
 use fairpath::schedule::Weighting;
 
-use super::OPTIONS;
+use super::DECLARATION;
 use super::deterministic_budget::fairer_at_equal_cost;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case, Scores};
 use crate::fairness::{LabScheduler, Score, spread};
 use crate::judge;
@@ -13,16 +13,13 @@ use crate::outcome::{Claim, Outcome};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "changing-delays",
         alias: "X7",
         title: "Both budgets when delays vary",
         source: "Banavar 2005 fig 3.22–3.27, Aggarwal 2005 5–6",
-        about: "The deterministic and the probabilistic budget, one DR vector per trigger on average, \
-                against base (every receiver, every time) and 1/3 base (every receiver, every third time). \
-                Jitter is ±100 and ±180 ms around 800, 500 and 200 ms.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "The deterministic and the probabilistic budget, one DR vector per trigger on average, against base (every receiver, every time) \
+                and 1/3 base (every receiver, every third time). Jitter is ±100 and ±180 ms around 800, 500 and 200 ms.",
+        ..DECLARATION
     },
     run,
 };

@@ -1,9 +1,9 @@
-//! X6: the same shares as in X4, in turns instead of by chance.
+//! X6: the same shares as in X4, in turns instead of at random.
 
 use fairpath::schedule::Weighting;
 
-use super::OPTIONS;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case};
 use crate::fairness::{LabScheduler, Measure, Score};
 use crate::judge;
@@ -12,16 +12,14 @@ use crate::outcome::{Claim, Outcome};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "deterministic-budget",
         alias: "X6",
         title: "Share a budget in turns: fairer at the same cost and accuracy",
         source: "Banavar 2005 fig 3.19–3.21",
-        about: "Receivers take turns. The length of a turn follows from a receiver's share of the errors; \
-                one DR vector is sent per trigger on average. Compared with base (every receiver, every \
-                time) and 1/3 base (every receiver, every third time), with five weightings; without jitter.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "Receivers take turns. The length of a turn follows from a receiver's share of the errors; one DR vector is sent per trigger on \
+                average. Compared with base (every receiver, every time) and 1/3 base (every receiver, every third time), with five weightings; \
+                without jitter.",
+        ..DECLARATION
     },
     run,
 };
@@ -43,7 +41,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     Ok(outcome)
 }
 
-/// What X6 claims, and X7 again under jitter.
+/// The claims of X6, which X7 repeats under jitter.
 pub(super) fn fairer_at_equal_cost(id: &str, suffix: &str, case: &Case) -> [Claim; 4] {
     let when = case.shown();
     [
@@ -75,7 +73,7 @@ pub(super) fn fairer_at_equal_cost(id: &str, suffix: &str, case: &Case) -> [Clai
         .paper("almost the same"),
         case.claim(
             &format!("{id}.farthest{suffix}"),
-            &format!("{when} the farthest receiver is better off than in 1/3 base"),
+            &format!("{when} the farthest receiver has a smaller error than in 1/3 base"),
             "",
             |scores| judge::below(scores.farthest(BASE, TURNS, THIRD), 1.0),
         )

@@ -3,10 +3,8 @@
 use fairpath::time::Span;
 use fairpath_eval::recording::Format;
 
-use super::OPTIONS;
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Recorded, Settings,
-};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Recorded, Settings};
 use crate::fairness::bench::{Bench, JITTERS_MS};
 use crate::fairness::exploration::{cells, columns, notes};
 use crate::fairness::{Jitter, LabScheduler, Measure, Model, Ratio, Receiver, Score, Trial, ratio};
@@ -18,21 +16,17 @@ use crate::quantity::show_fixed;
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "error-index",
         alias: "EI",
         title: "Error-index against the other schedulers at equal cost",
         source: "ours",
-        about: "Error-index sends a copy where it avoids the most error, at a price that the budget sets; \
-                receivers with little error so far pay more. Compared with base (every receiver, every \
-                time), 1/3 base (every receiver, every third time), the deterministic budget and the index \
-                that error-index started from. All but base send as many DR vectors as 1/3 base. Three \
-                receivers are 800, 500 and 200 ms away with jitter of 0, ±100 and ±180 ms; crowds of 2 to \
-                128 receivers have delays drawn from 20 to 400 ms. A recording in which players leave the \
-                ground is played in space, and once more without the height. Ratios are to 1/3 base, with 95 \
-                % intervals.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "Error-index sends a copy where it avoids the most error, at a price that the budget sets; receivers with little error so far pay \
+                more. Compared with base (every receiver, every time), 1/3 base (every receiver, every third time), the deterministic budget and \
+                the index that error-index started from. All but base send as many DR vectors as 1/3 base. Three receivers are 800, 500 and 200 \
+                ms away with jitter of 0, ±100 and ±180 ms; crowds of 2 to 128 receivers have delays drawn from 20 to 400 ms. A recording in \
+                which players leave the ground is played in space, and once more without the height. Ratios are to 1/3 base, with 95 % \
+                intervals.",
+        ..DECLARATION
     },
     run,
 };
@@ -40,7 +34,7 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const THIRD: LabScheduler = LabScheduler::EVERY_NTH;
 const TURNS: LabScheduler = LabScheduler::DETERMINISTIC;
 const OURS: LabScheduler = LabScheduler::ERROR_INDEX;
-/// Everybody at the same number of DR vectors as 1/3 base, and base.
+/// The schedulers with as many DR vectors as 1/3 base, and base.
 const SCHEDULERS: [LabScheduler; 3] = [THIRD, LabScheduler::BROADCAST, TURNS];
 /// The same, from accurate to fair.
 const FRONTIER: [LabScheduler; 10] = [
@@ -70,7 +64,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     if let Some(flat) = flattened(settings) {
         groups.extend(groups_without_height(&Bench::new(&flat, progress)?));
     }
-    let table = Table { groups, seed: settings.seed };
+    let table = ErrorIndexTable { groups, seed: settings.seed };
     let mut outcome = Outcome::new(table.rows(&bench.motion.unit));
     let is_bzflag = settings.motion.as_ref().is_some_and(|motion| motion.recording.format == Format::Bzflag);
     outcome.claims = table.claims(bench.motion.is_recorded(), is_bzflag);
@@ -81,7 +75,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
 
 /// Trials that share a reference.
 struct TrialGroup {
-    kind: Kind,
+    kind: TrialKind,
     name: String,
     jitter: Jitter,
     model: Model,
@@ -90,7 +84,7 @@ struct TrialGroup {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum TrialKind {
     /// Three receivers, as in the papers.
     Papers,
     /// The same, on a recording whose height is left out.
@@ -98,13 +92,13 @@ enum Kind {
     Crowd,
 }
 
-impl Kind {
+impl TrialKind {
     fn has_frontier(self) -> bool {
         self != Self::Crowd
     }
 }
 
-struct Table {
+struct ErrorIndexTable {
     groups: Vec<TrialGroup>,
     seed: u64,
 }
@@ -118,13 +112,13 @@ fn flattened(settings: &Settings) -> Option<Settings> {
 
 fn groups(bench: &Bench<'_>, settings: &Settings) -> Vec<TrialGroup> {
     let models = [Model::Linear, Model::Circular];
-    let three = models.into_iter().flat_map(|model| three_receivers(bench, Kind::Papers, model));
+    let three = models.into_iter().flat_map(|model| three_receivers(bench, TrialKind::Papers, model));
     let [low, high] = CROWD_DELAYS_MS.map(Span::from_millis);
     let crowds = CROWDS.map(|count| {
         let receivers = Receiver::all_at(&Receiver::drawn(count, low, high, settings.seed), Jitter::NONE);
         let name = format!("{count} × 20–400");
         (
-            TrialGroup::new(Kind::Crowd, name, Jitter::NONE, Model::Linear, CROWD_SCHEDULERS.to_vec()),
+            TrialGroup::new(TrialKind::Crowd, name, Jitter::NONE, Model::Linear, CROWD_SCHEDULERS.to_vec()),
             receivers,
         )
     });
@@ -133,11 +127,11 @@ fn groups(bench: &Bench<'_>, settings: &Settings) -> Vec<TrialGroup> {
 
 /// Straight DR vectors only: that is what the prototype had.
 fn groups_without_height(bench: &Bench<'_>) -> Vec<TrialGroup> {
-    play(bench, three_receivers(bench, Kind::Flat, Model::Linear))
+    play(bench, three_receivers(bench, TrialKind::Flat, Model::Linear))
 }
 
 /// The papers' receivers under every jitter.
-fn three_receivers(bench: &Bench<'_>, kind: Kind, model: Model) -> Vec<(TrialGroup, Vec<Receiver>)> {
+fn three_receivers(bench: &Bench<'_>, kind: TrialKind, model: Model) -> Vec<(TrialGroup, Vec<Receiver>)> {
     let delays: Vec<String> = bench.delays.iter().map(|delay| delay.as_millis_f64().to_string()).collect();
     let group = |jitter| {
         let jitter = Jitter::Uniform(jitter);
@@ -170,13 +164,19 @@ fn play(bench: &Bench<'_>, groups: Vec<(TrialGroup, Vec<Receiver>)>) -> Vec<Tria
 }
 
 impl TrialGroup {
-    fn new(kind: Kind, name: String, jitter: Jitter, model: Model, schedulers: Vec<LabScheduler>) -> Self {
+    fn new(
+        kind: TrialKind,
+        name: String,
+        jitter: Jitter,
+        model: Model,
+        schedulers: Vec<LabScheduler>,
+    ) -> Self {
         Self { kind, name, jitter, model, schedulers, scores: Vec::new() }
     }
 
     fn of(&self, scheduler: LabScheduler) -> &Score {
         let position = self.schedulers.iter().position(|other| *other == scheduler);
-        &self.scores[position.expect("whoever is judged has played")]
+        &self.scores[position.expect("every judged scheduler has played")]
     }
 
     fn against_third(&self, scheduler: LabScheduler, measure: Measure, seed: u64) -> Ratio {
@@ -184,7 +184,7 @@ impl TrialGroup {
     }
 
     fn shown(&self) -> String {
-        let height = if self.kind == Kind::Flat { ", without the height" } else { "" };
+        let height = if self.kind == TrialKind::Flat { ", without the height" } else { "" };
         format!("{} ms, jitter {}, {} DR vectors{height}", self.name, self.jitter.shown(), self.model.name())
     }
 
@@ -193,9 +193,9 @@ impl TrialGroup {
             Jitter::Uniform(jitter) | Jitter::Normal(jitter) => jitter.as_millis_f64(),
         };
         match self.kind {
-            Kind::Papers => format!("{}-{jitter}", self.model.name()),
-            Kind::Flat => format!("{}-flat-{jitter}", self.model.name()),
-            Kind::Crowd => format!("crowd-{}", self.of(THIRD).receivers().len()),
+            TrialKind::Papers => format!("{}-{jitter}", self.model.name()),
+            TrialKind::Flat => format!("{}-flat-{jitter}", self.model.name()),
+            TrialKind::Crowd => format!("crowd-{}", self.of(THIRD).receivers().len()),
         }
     }
 }
@@ -209,7 +209,7 @@ const MEAN_GOAL: f64 = 0.95;
 /// How many more DR vectors than 1/3 base count as equal cost.
 const COST_MAX: f64 = 1.01;
 
-impl Table {
+impl ErrorIndexTable {
     fn rows(&self, unit: &str) -> Rows {
         let own = vec![
             Column::text("receivers", "receivers"),
@@ -225,7 +225,7 @@ impl Table {
                     group.name.as_str(),
                     group.jitter.shown(),
                     group.model.name(),
-                    if group.kind == Kind::Flat { "left out" } else { "as it is" },
+                    if group.kind == TrialKind::Flat { "left out" } else { "as it is" },
                     score.label.as_str()
                 ];
                 rows.push([own, cells(score, group.of(THIRD), self.seed)].concat());
@@ -329,7 +329,7 @@ impl Table {
         .remark(self.at(group, by))
     }
 
-    /// What we should like to reach on recordings, where nobody can have tuned the motion.
+    /// What we should like to reach on recordings, whose motion is not ours.
     fn stretch_goal(&self, group: &TrialGroup) -> Claim {
         let against = |ours, measure| group.against_third(ours, measure, self.seed).value;
         let (best, by) = best_of_frontier(|ours| {
@@ -347,7 +347,7 @@ impl Table {
         .remark(self.at(group, by))
     }
 
-    /// Where somebody stands, against 1/3 base.
+    /// A scheduler's spread and mean, against 1/3 base.
     fn at(&self, group: &TrialGroup, scheduler: LabScheduler) -> String {
         let against = |measure| with_interval(group.against_third(scheduler, measure, self.seed));
         format!("{}: spread {}, mean {}", scheduler.label(), against(Measure::Spread), against(Measure::Mean))

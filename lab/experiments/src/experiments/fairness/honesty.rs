@@ -1,11 +1,12 @@
-//! H: does it pay to lie to the sender? Aggarwal 2005 warns that it might; the claims are ours.
+//! H: does a receiver gain by lying to the sender? Aggarwal 2005 warns that it might; the claims
+//! are ours.
 
 use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::time::Span;
 
-use super::OPTIONS;
+use super::DECLARATION;
 use crate::cells;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::exploration::notes;
 use crate::fairness::{
     Arena, Jitter, LabScheduler, Lie, Measure, Motion, Ratio, Receiver, Score, Trial, ratio,
@@ -17,19 +18,15 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "honesty",
         alias: "H",
         title: "Does a receiver gain by lying to the sender?",
         source: "Aggarwal 2005's warning; the claims are ours",
-        about: "Schedulers favour receivers with a large error, and they know errors from receipts alone. \
-                One of three receivers, 800, 500 and 200 ms away, lies, each in turn: it overstates its \
-                delay, reports receipts before they were sent, never reports, acknowledges what it never \
-                got, or holds its receipts back. The effect on its own true error, and the worst effect on \
-                an honest receiver's, is compared with the same game in which it is honest; with the \
-                sender's safeguards and without.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "Schedulers favour receivers with a large error, and they know errors from receipts alone. One of three receivers, 800, 500 and \
+                200 ms away, lies, each in turn: it overstates its delay, reports receipts before they were sent, never reports, acknowledges \
+                what it never got, or holds its receipts back. The effect on its own true error, and the worst effect on an honest receiver's, \
+                is compared with the same game in which it is honest; with the sender's safeguards and without.",
+        ..DECLARATION
     },
     run,
 };
@@ -53,10 +50,10 @@ const HELD_BACK_MS: [i64; 5] = [100, 250, 500, 1000, 2000];
 
 /// Overstatements that may hide among lopsided links, or behind jitter.
 const SLIGHT: [f64; 2] = [1.1, 1.2];
-/// Where nobody lies: the same, and what is more usual.
+/// The delays of honest games: the same, and more usual ones.
 const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20]];
 
-/// What a liar may gain, and what it may cost anybody who is honest, as a part of their error.
+/// What a liar may gain, and what it may cost an honest receiver, as a part of its error.
 const TOLERATED: f64 = 0.05;
 /// What receipts that are held back may gain, and cost an honest receiver, where the transport is
 /// asked.
@@ -64,14 +61,14 @@ const HELD_BACK_MAX: f64 = 0.1;
 /// What may be gained by, and cost an honest receiver through, delays overstated by a fifth at
 /// most.
 const SLIGHT_MAX: f64 = 0.12;
-/// What the safeguards may cost where everybody is honest, as a part of mean and spread.
+/// What the safeguards may cost where all receivers are honest, as a part of mean and spread.
 const HONEST_COST_MAX: f64 = 0.02;
 
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
     let delays = settings.delays_or(&DELAYS_MS);
     if delays.len() < 2 {
         return Err(CannotRun {
-            what: "one receiver alone has nobody to take anything from".into(),
+            what: "one receiver alone cannot take from another".into(),
             fix: "give two delays or more with --delays".into(),
         });
     }
@@ -83,7 +80,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     let cases = cases(&delays, &jitters);
     let trials: Vec<Trial> = cases.iter().map(|case| case.trial(&delays)).collect();
     let scores = Arena { motion: &motion, seed: settings.seed, progress }.play(&trials);
-    let played = Played { cases, scores, delays, seed: settings.seed };
+    let played = HonestyResults { cases, scores, delays, seed: settings.seed };
     let mut outcome = Outcome::new(played.rows());
     outcome.claims = played.claims();
     let curves = |jitter: &Span| SCHEDULERS.map(|scheduler| played.gain_curve(scheduler, *jitter));
@@ -130,13 +127,13 @@ impl Guard {
     }
 }
 
-/// One game: somebody lies, or nobody.
+/// One game, with one liar or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Case {
+struct LieCase {
     scheduler: LabScheduler,
     jitter: Span,
     guard: Guard,
-    /// Which receivers, if not those that were asked for.
+    /// Other delays than the given ones.
     nearer: Option<usize>,
     /// The receiver that lies, or that is compared to the one that does.
     liar: usize,
@@ -145,8 +142,8 @@ struct Case {
     loss: f64,
 }
 
-/// All lies there are, with what the liar's link loses, from those that can be contradicted to
-/// those that cannot.
+/// All lies there are, with what the liar's link loses, from lies that can be contradicted to
+/// lies that cannot.
 fn lies() -> Vec<(Lie, f64)> {
     let lossless = [
         Lie::Overstates(2.0),
@@ -163,7 +160,7 @@ fn lies() -> Vec<(Lie, f64)> {
     lies
 }
 
-/// Whether a sender that looks can tell. Who overstates slightly passes for somebody behind a
+/// Whether a sender that checks can tell. A slight overstatement passes for a receiver behind a
 /// lopsided link, and behind jitter of nearly the whole delay it takes twice as much to stand out.
 fn can_be_contradicted(lie: Lie) -> bool {
     match lie {
@@ -173,24 +170,24 @@ fn can_be_contradicted(lie: Lie) -> bool {
     }
 }
 
-/// Where nobody asks the transport, holding it back changes nothing.
+/// Where the transport is not asked, holding it back changes nothing.
 fn is_of_interest(lie: Lie, guard: Guard) -> bool {
     guard == Guard::Transport || !matches!(lie, Lie::HoldsAllBack(_))
 }
 
-fn cases(delays: &[Span], jitters: &[Span]) -> Vec<Case> {
+fn cases(delays: &[Span], jitters: &[Span]) -> Vec<LieCase> {
     let mut cases = Vec::new();
     for &jitter in jitters {
         for scheduler in SCHEDULERS {
             for guard in Guard::ALL {
                 let honest =
-                    Case { scheduler, jitter, guard, nearer: None, liar: 0, lie: Lie::Honest, loss: 0.0 };
+                    LieCase { scheduler, jitter, guard, nearer: None, liar: 0, lie: Lie::Honest, loss: 0.0 };
                 cases.push(honest);
-                cases.extend((1..HONEST_DELAYS_MS.len()).map(|set| Case { nearer: Some(set), ..honest }));
+                cases.extend((1..HONEST_DELAYS_MS.len()).map(|set| LieCase { nearer: Some(set), ..honest }));
                 for liar in 0..delays.len() {
-                    cases.push(Case { liar, loss: LOSS, ..honest });
+                    cases.push(LieCase { liar, loss: LOSS, ..honest });
                     let lies = lies().into_iter().filter(|(lie, _)| is_of_interest(*lie, guard));
-                    cases.extend(lies.map(|(lie, loss)| Case { liar, lie, loss, ..honest }));
+                    cases.extend(lies.map(|(lie, loss)| LieCase { liar, lie, loss, ..honest }));
                 }
             }
         }
@@ -198,8 +195,8 @@ fn cases(delays: &[Span], jitters: &[Span]) -> Vec<Case> {
     cases
 }
 
-impl Case {
-    /// The same game, but nobody lies.
+impl LieCase {
+    /// The same game without a liar.
     fn honest(self) -> Self {
         let honest = Self { lie: Lie::Honest, ..self };
         if self.loss > 0.0 { honest } else { Self { liar: 0, ..honest } }
@@ -222,14 +219,14 @@ impl Case {
 /// Of receivers 20 ms away and more.
 const NEAR_JITTER_MAX: Span = Span::from_millis(18);
 
-/// What a lie did: each as a part of the error in the game where everybody is honest.
+/// What a lie did: each as a part of the error in the game where all receivers are honest.
 #[derive(Clone, Copy, Debug)]
 struct Effect {
     /// What the liar gained; below zero it lost.
     gain: f64,
     /// What it cost the honest receiver that it cost most; below zero all of them gained.
     harm: f64,
-    /// Who that is.
+    /// The receiver that it harms most.
     harmed: usize,
 }
 
@@ -243,20 +240,20 @@ impl Effect {
     }
 }
 
-struct Played {
-    cases: Vec<Case>,
+struct HonestyResults {
+    cases: Vec<LieCase>,
     scores: Vec<Score>,
     delays: Vec<Span>,
     seed: u64,
 }
 
-impl Played {
-    fn score(&self, case: Case) -> &Score {
+impl HonestyResults {
+    fn score(&self, case: LieCase) -> &Score {
         let position = self.cases.iter().position(|other| *other == case);
         &self.scores[position.expect("whatever is compared was played")]
     }
 
-    fn effect(&self, case: Case) -> Effect {
+    fn effect(&self, case: LieCase) -> Effect {
         let (lied, honest) = (self.score(case).receivers(), self.score(case.honest()).receivers());
         let change = |receiver: usize| lied[receiver] / honest[receiver] - 1.0;
         let others = (0..self.delays.len()).filter(|receiver| *receiver != case.liar);
@@ -266,25 +263,25 @@ impl Played {
     }
 
     /// Between what the change of a receiver's error lies, for all that chance lets us see.
-    fn interval_of_change(&self, case: Case, receiver: usize) -> Option<Interval> {
+    fn interval_of_change(&self, case: LieCase, receiver: usize) -> Option<Interval> {
         let (lied, honest) = (self.score(case), self.score(case.honest()));
         let (low, high) = ratio(lied, honest, Measure::Receiver(receiver), self.seed).interval?;
         Some((low - 1.0, high - 1.0))
     }
 
-    fn lying(&self) -> impl Iterator<Item = (Case, Effect)> + '_ {
+    fn lying(&self) -> impl Iterator<Item = (LieCase, Effect)> + '_ {
         let lying = self.cases.iter().filter(|case| case.lie != Lie::Honest);
         lying.map(|case| (*case, self.effect(*case)))
     }
 
-    /// What the safeguards cost at worst where nobody lies and nothing is lost, among receivers
+    /// What the safeguards cost at worst without a liar and without loss, among receivers
     /// like these.
     fn honest_cost(
         &self,
         scheduler: LabScheduler,
         measure: Measure,
-        is_meant: fn(&Case) -> bool,
-    ) -> (Case, Ratio) {
+        is_meant: fn(&LieCase) -> bool,
+    ) -> (LieCase, Ratio) {
         let honest = self.cases.iter().filter(|case| {
             let is_guarded = case.guard != Guard::None;
             case.scheduler == scheduler && case.lie == Lie::Honest && is_guarded && case.loss == 0.0
@@ -292,11 +289,11 @@ impl Played {
         honest
             .filter(|case| is_meant(case))
             .map(|case| {
-                let without = self.score(Case { guard: Guard::None, ..*case });
+                let without = self.score(LieCase { guard: Guard::None, ..*case });
                 (*case, ratio(self.score(*case), without, measure, self.seed))
             })
             .max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
-            .expect("everybody was honest once")
+            .expect("every case has its honest game")
     }
 
     /// What the safeguards do to the spread among near receivers. It is small there, so its ratios
@@ -311,13 +308,13 @@ impl Played {
             format!("{} by {:.1} %{interval} ({delays:?} ms)", scheduler.label(), 100.0 * (cost.value - 1.0))
         };
         format!(
-            "Where everybody is honest and near, the safeguards raise the spread at worst: {}. Without jitter they change nothing at all. With \
+            "Where all receivers are honest and near, the safeguards raise the spread at worst: {}. Without jitter they change nothing at all. With \
              jitter a single arrival booked otherwise makes every later turn another one.",
             SCHEDULERS.map(of).join("; ")
         )
     }
 
-    /// What each lie did at worst, whoever told it and whatever the jitter.
+    /// The worst effect of each lie, over all liars and jitters.
     fn rows(&self) -> Rows {
         let percent = |key: &str, label: &str| Column::number(key, label, "%").decimals(1);
         let mut rows = Rows::new(vec![
@@ -333,7 +330,7 @@ impl Played {
         for scheduler in SCHEDULERS {
             for (lie, _) in lies() {
                 let worst = |guard: Guard, of: fn(&Effect) -> f64| {
-                    // Where nobody asks the transport, holding it back changes nothing.
+                    // Where the transport is not asked, holding it back changes nothing.
                     let played = if is_of_interest(lie, guard) { lie } else { lie.without_transport() };
                     100.0 * of(&self.worst(scheduler, guard, of, |case| case.lie == played).1)
                 };
@@ -361,8 +358,8 @@ impl Played {
         scheduler: LabScheduler,
         guard: Guard,
         of: fn(&Effect) -> f64,
-        is_meant: impl Fn(&Case) -> bool,
-    ) -> (Case, Effect) {
+        is_meant: impl Fn(&LieCase) -> bool,
+    ) -> (LieCase, Effect) {
         self.lying()
             .filter(|(case, _)| case.scheduler == scheduler && case.guard == guard && is_meant(case))
             .max_by(|(_, one), (_, other)| of(one).total_cmp(&of(other)))
@@ -379,7 +376,7 @@ impl Played {
     }
 
     fn claim_of_cost(&self, scheduler: LabScheduler, id: &str, what: &str, measure: Measure) -> Claim {
-        let is_meant: fn(&Case) -> bool =
+        let is_meant: fn(&LieCase) -> bool =
             if measure == Measure::Spread { |case| case.nearer.is_none() } else { |_| true };
         let (case, cost) = self.honest_cost(scheduler, measure, is_meant);
         let interval = cost.interval.map_or_else(String::new, |(low, high)| {
@@ -388,7 +385,7 @@ impl Played {
         Claim::new(
             format!("H.honest-{id}-{}", scheduler.id()),
             format!(
-                "{}: where everybody is honest, the safeguards raise the {what} by at most 2 %",
+                "{}: where all receivers are honest, the safeguards raise the {what} by at most 2 %",
                 scheduler.label()
             ),
             judge::at_most(cost.value - 1.0, HONEST_COST_MAX),
@@ -450,7 +447,7 @@ impl Played {
             ),
             claim(
                 "harm",
-                "and costs nobody who is honest more than",
+                "and costs no honest receiver more than",
                 TOLERATED,
                 &harm(Guard::Own, can_be_contradicted),
             ),
@@ -462,7 +459,7 @@ impl Played {
             ),
             claim(
                 "held-back-harm",
-                "and costs nobody who is honest more than",
+                "and costs no honest receiver more than",
                 HELD_BACK_MAX,
                 &harm(Guard::Transport, holds_back),
             ),
@@ -474,14 +471,14 @@ impl Played {
             ),
             claim(
                 "slight-harm",
-                "and costs nobody who is honest more than",
+                "and costs no honest receiver more than",
                 SLIGHT_MAX,
                 &harm(Guard::Own, slightly),
             ),
         ]
     }
 
-    fn shown(&self, case: Case) -> String {
+    fn shown(&self, case: LieCase) -> String {
         format!(
             "the one {} ms away that {} (jitter {})",
             self.delays[case.liar].as_millis_f64(),
@@ -490,7 +487,7 @@ impl Played {
         )
     }
 
-    /// What can be had at most by those whom nobody can contradict.
+    /// The greatest gain of lies that cannot be contradicted.
     fn caps(&self) -> String {
         let most = |scheduler: LabScheduler, guard: Guard, is_meant: fn(Lie) -> bool| {
             let worst = |of| self.worst(scheduler, guard, of, |case| is_meant(case.lie)).1;
@@ -514,13 +511,13 @@ impl Played {
             )
         };
         format!(
-            "What nobody can contradict gains at most, and in brackets costs an honest receiver at most. {}.",
+            "A lie that cannot be contradicted gains at most, and in brackets costs an honest receiver at most. {}.",
             SCHEDULERS.map(of).join(". ")
         )
     }
 
-    /// What holding receipts back gains whoever gains most by it, and what it costs whom it costs
-    /// most.
+    /// What holding receipts back gains the receiver that gains most, and costs the receiver that
+    /// it costs most.
     fn gain_curve(&self, scheduler: LabScheduler, jitter: Span) -> Figure {
         let line = |name: &str, guard: Guard, lie: fn(Span) -> Lie, of: fn(&Effect) -> f64| {
             let at = |held_ms: i64| {
@@ -548,7 +545,7 @@ impl Played {
         )
         .caption(
             "Gain: of the liar that gains most by it, wherever it is. Harm: of the honest receiver that it costs most. By receipts alone a sender \
-             cannot tell this liar from somebody farther away; by the transport's own round trips it can, unless those are held back too.",
+             cannot tell this liar from a receiver farther away; by the transport's own round trips it can, unless those are held back too.",
         )
     }
 }
@@ -561,20 +558,20 @@ struct Bounded {
     guard: Guard,
     is_meant: fn(Lie) -> bool,
     of: fn(&Effect) -> f64,
-    interval: fn(&Played, (Case, Effect)) -> Option<Interval>,
+    interval: fn(&HonestyResults, (LieCase, Effect)) -> Option<Interval>,
 }
 
 fn how_it_is_played() -> [String; 2] {
     let trust = ReceiptTrust::default();
     [
-        "Gain and harm are changes of true accumulated errors, as an observer sees them who knows every arrival, against the same game with the \
-         same dice in which everybody is honest; the table has the worst of three liars and of all jitters. One that overstates reports at once; \
-         one that holds back says that it arrived later by half of that, as somebody farther away would. Who acknowledges unseen says that what was \
+        "Gain and harm are changes of true accumulated errors, as seen by an observer that knows every arrival, against the same game with the \
+         same random numbers in which all receivers are honest; the table has the worst of three liars and of all jitters. One that overstates reports at once; \
+         one that holds back says that it arrived later by half of that, as a receiver farther away would. A liar that acknowledges unseen says that what was \
          lost arrived the instant it was sent, but does not know its nonce; a fifth of what is sent to it is lost, as it is when it is honest."
             .into(),
         format!(
             "Own safeguards: feedback without the right nonces is refused, and so is an arrival before departure or after now; one later than the \
-             receipt's own way back allows is cut to that, with {:.0} % for lopsided links; who says such things again and again, or on average, is \
+             receipt's own way back allows is cut to that, with {:.0} % for lopsided links; a receiver that says such things again and again, or on average, is \
              asked no more, and half of each round trip counts as its delay; no delay counts for more than {} ms. Transport's: where the transport's round trips are shorter than those of receipts, they count instead. \
              Without: everything counts, what lies ahead as now.",
             100.0 * trust.asymmetry,

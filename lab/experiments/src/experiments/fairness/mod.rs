@@ -11,8 +11,11 @@ pub(super) mod scheduling_discard;
 pub(super) mod scheduling_send;
 pub(super) mod threshold_cost;
 
-use crate::experiment::RunOption;
+use crate::experiment::{Declaration, ExperimentGroup, RunOption};
 
-/// The options of every experiment here.
-const OPTIONS: &[RunOption] =
-    &[RunOption::Seed, RunOption::Motion, RunOption::Delays, RunOption::Jitter, RunOption::Tanks];
+/// What the experiments here have in common.
+const DECLARATION: Declaration = Declaration {
+    group: ExperimentGroup::Fairness,
+    options: &[RunOption::Seed, RunOption::Motion, RunOption::Delays, RunOption::Jitter, RunOption::Tanks],
+    ..Declaration::EMPTY
+};

@@ -1,9 +1,9 @@
-//! X4: telling by chance, in proportion to what somebody has suffered.
+//! X4: send at random, in proportion to a receiver's error or silence.
 
 use fairpath::schedule::Weighting;
 
-use super::OPTIONS;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case, Scores};
 use crate::fairness::{LabScheduler, Score};
 use crate::judge;
@@ -12,17 +12,14 @@ use crate::outcome::{Claim, Outcome};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "probabilistic-budget",
         alias: "X4",
         title: "Share a budget at random, by five weightings of error and silence",
         source: "Banavar 2005 fig 3.15–3.17",
-        about: "One DR vector is sent per trigger, on average. Each receiver is sent it with a probability \
-                in proportion to its accumulated error (PA), its instantaneous error (PI), the time since \
-                the last send to it (PT), or a mixture. Compared with 1/3 base, where every receiver is sent \
-                every third DR vector: the same cost.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "One DR vector is sent per trigger, on average. Each receiver is sent it with a probability in proportion to its accumulated \
+                error (PA), its instantaneous error (PI), the time since the last send to it (PT), or a mixture. Compared with 1/3 base, where \
+                every receiver is sent every third DR vector: the same cost.",
+        ..DECLARATION
     },
     run,
 };
@@ -45,8 +42,8 @@ fn claims(case: &Case) -> [Claim; 4] {
         case.claim(
             "X4.spread",
             "the spread is below that of 1/3 base for every weighting",
-            "The time since somebody was last told (PT) says nothing of errors: it evens out silence, so the farthest stays farthest while chance \
-             makes everybody's error larger",
+            "The time since the last send (PT) says nothing of errors: it evens out silence, so the farthest receiver stays worst while chance \
+             makes every error larger",
             |scores| judge::below_in_every(of_all(scores, Score::spread)),
         )
         .unit("× 1/3 base, at most")
@@ -58,8 +55,8 @@ fn claims(case: &Case) -> [Claim; 4] {
         .paper("higher for all five"),
         case.claim(
             "X4.receivers",
-            "every receiver is worse off than in 1/3 base, for every weighting",
-            "The farthest is told so much more often than every third time that this outweighs the irregularity",
+            "every receiver has a larger error than in 1/3 base, for every weighting",
+            "The farthest receiver is sent DR vectors so much more often than every third time that this outweighs the irregularity",
             |scores| {
                 let pairs = Weighting::ALL
                     .into_iter()

@@ -8,8 +8,8 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::Trigger;
 use fairpath::vector::{Vec2, Vector};
 
-use super::OPTIONS;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case};
 use crate::fairness::observer::Observer;
 use crate::fairness::run::{self, Setup, Watch};
@@ -21,19 +21,15 @@ use crate::truth::{RATE, Truth};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "relative-error",
         alias: "X8",
         title: "Make errors equal at reception, and test the theorem behind it",
         source: "Aggarwal 2005 fig 4, theorem 4.1",
-        about: "Copies of a DR vector leave such that the errors of all receivers will be equal when the \
-                copies arrive, by the sender's estimate of the delays. Receipts correct what the estimate \
-                got wrong. Compared with base, where every receiver is sent everything at once, with jitter \
-                of ±100 ms. The theorem is tested where its conditions are met: a tank turns on the spot \
-                every eight seconds, so that every copy has left and every receipt is in before the next DR \
-                vector.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "Copies of a DR vector leave such that the errors of all receivers will be equal when the copies arrive, by the sender's estimate \
+                of the delays. Receipts correct what the estimate got wrong. Compared with base, where every receiver is sent everything at \
+                once, with jitter of ±100 ms. The theorem is tested where its conditions are met: a tank turns on the spot every eight seconds, \
+                so that every copy has left and every receipt is in before the next DR vector.",
+        ..DECLARATION
     },
     run,
 };
@@ -63,7 +59,7 @@ fn claims(case: &Case) -> [Claim; 2] {
         case.claim(
             "X8.mean",
             &format!("{when} the mean error is a multiple of base's"),
-            "Everybody is pushed up to the farthest receiver, and with these delays that alone is just below twice the mean. Aggarwal 2005 blames \
+            "Every error is pushed up to that of the farthest receiver, and with these delays that alone is just below twice the mean. Aggarwal 2005 blames \
              what it saw beyond that on instants that miss their mark; scheduling #1, which ignores delays, is far beyond it in X2",
             |scores| judge::multifold(scores.ratio(Score::mean, RELATIVE, BASE), 1.0),
         )
@@ -83,7 +79,7 @@ fn theorem(delays: &[Span], seed: u64) -> [Claim; 2] {
             receivers: Receiver::all_at(delays, Jitter::Uniform(Span::from_millis(jitter_ms))),
             trigger: Trigger::Distance { threshold: 0.3 },
             model: MotionKind::Linear,
-            // Nobody freezes: eight seconds without news are meant here.
+            // No replica freezes: eight seconds without a DR vector are meant here.
             dispatcher: DispatcherConfig {
                 horizon: Span::from_secs(60),
                 ..DispatcherConfig::as_in_the_papers()
@@ -155,13 +151,13 @@ impl Watch<Vec2> for Plans {
     }
 
     fn on_end(&mut self, observer: &Observer<Vec2>, _: SharedInstant) {
-        // At the first one nobody knows the entity, so nobody can be wrong about it.
+        // At the first one no receiver knows the entity, so no receiver can be wrong about it.
         for (trigger, &now) in self.triggers.iter().enumerate().skip(1) {
             let copies = self.copies.iter().filter(|(of, ..)| *of == trigger);
             let planned = copies.filter_map(|(_, to, arrives)| planned(observer, *to, now, *arrives));
             self.planned_apart = self.planned_apart.max(apart(&planned.collect::<Vec<f64>>()));
         }
-        // Just before the next DR vector everybody has heard of the last.
+        // Just before the next DR vector every receiver has the last one.
         for (&now, receivers) in self.triggers.iter().skip(2).zip(std::iter::repeat(self.receivers())) {
             let actual: Vec<f64> = (0..receivers).map(|to| observer.accumulated(to, &[now])[0]).collect();
             self.actual_apart = self.actual_apart.max(apart(&actual));

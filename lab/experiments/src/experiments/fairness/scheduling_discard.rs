@@ -1,7 +1,7 @@
-//! X2: scheduling #1 makes everybody equally badly off.
+//! X2: scheduling #1 makes all errors equally large.
 
-use super::OPTIONS;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case, JITTERS_MS};
 use crate::fairness::{LabScheduler, Score};
 use crate::judge;
@@ -10,17 +10,14 @@ use crate::outcome::{Claim, Outcome};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "scheduling-discard",
         alias: "X2",
         title: "Scheduling #1 makes errors equal, at the price of accuracy",
         source: "Banavar 2005 fig 3.2–3.10",
-        about: "The receiver with the highest accumulated error is sent a DR vector at once. Every other \
-                receiver is sent it when its own error has grown to that, and not at all if the next DR \
-                vector comes first. Compared with base, where every receiver is sent everything at once. \
-                Receivers are 800, 500 and 200 ms away; jitter is 0, ±100 and ±180 ms.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "The receiver with the highest accumulated error is sent a DR vector at once. Every other receiver is sent it when its own error \
+                has grown to that, and not at all if the next DR vector comes first. Compared with base, where every receiver is sent everything \
+                at once. Receivers are 800, 500 and 200 ms away; jitter is 0, ±100 and ±180 ms.",
+        ..DECLARATION
     },
     run,
 };
@@ -59,7 +56,7 @@ fn claims(case: &Case) -> [Claim; 3] {
         .paper("increased multifold"),
         case.claim(
             &format!("X2.every-receiver{suffix}"),
-            &format!("{when} even the best-off receiver of scheduling #1 is worse off than base's worst"),
+            &format!("{when} even the least error of scheduling #1 is larger than base's largest"),
             "",
             |scores| {
                 let best = scores.of(ONE).receivers().into_iter().fold(f64::INFINITY, f64::min);

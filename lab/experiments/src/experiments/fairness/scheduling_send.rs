@@ -1,7 +1,7 @@
 //! X3: scheduling #2 stops the errors of #1 from running away.
 
-use super::OPTIONS;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case};
 use crate::fairness::{LabScheduler, Score};
 use crate::judge;
@@ -10,16 +10,13 @@ use crate::outcome::{Claim, Outcome};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "scheduling-send",
         alias: "X3",
         title: "Scheduling #2: fairer than base, more accurate than #1",
         source: "Banavar 2005 fig 3.11–3.13",
-        about: "As scheduling #1, but a copy that still waits when the next DR vector comes is sent then \
-                instead of discarded. Compared with base, where every receiver is sent everything at once. \
-                Receivers are 800, 500 and 200 ms away; delays do not vary.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "As scheduling #1, but a copy that still waits when the next DR vector comes is sent then instead of discarded. Compared with \
+                base, where every receiver is sent everything at once. Receivers are 800, 500 and 200 ms away; delays do not vary.",
+        ..DECLARATION
     },
     run,
 };
@@ -56,8 +53,8 @@ fn claims(case: &Case) -> [Claim; 4] {
         .unit("× scheduling #1"),
         case.claim(
             "X3.farthest",
-            "the farthest receiver is as well off as in base",
-            "Where the near receivers catch up with it, the farthest is no longer always the worst off, so it is made to wait at times; \
+            "the farthest receiver has the same error as in base",
+            "Where the errors of near receivers catch up with it, the farthest no longer always has the largest error, so it waits at times; \
              what it then misses comes on top of its own delay",
             |scores| judge::about(scores.farthest(BASE, TWO, BASE), 1.0),
         )

@@ -2,8 +2,8 @@
 
 use fairpath::time::Span;
 
-use super::OPTIONS;
-use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Settings};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::bench::Bench;
 use crate::fairness::exploration::{cells, columns, notes};
 use crate::fairness::figures::error_unit;
@@ -15,18 +15,14 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Fairness,
         name: "threshold-cost",
         alias: "X17",
         title: "What a low threshold buys, and what accuracy costs",
         source: "Banavar 2005 3.4.1.1, 3.5; Aggarwal 2005 abstract",
-        about: "First the threshold is swept while the number of DR vectors per second stays what 1/3 base \
-                (every receiver, every third time) sends at a threshold of 0.3: a lower threshold means more \
-                triggers and fewer copies at each. Then the budget is swept at a threshold of 0.3, to find \
-                with how few DR vectors each scheduler is as accurate as base, and as 1/3 base. Without \
-                jitter.",
-        options: OPTIONS,
-        ..Declaration::EMPTY
+        about: "First the threshold is swept while the number of DR vectors per second stays what 1/3 base (every receiver, every third time) \
+                sends at a threshold of 0.3: a lower threshold means more triggers and fewer copies at each. Then the budget is swept at a \
+                threshold of 0.3, to find with how few DR vectors each scheduler is as accurate as base, and as 1/3 base. Without jitter.",
+        ..DECLARATION
     },
     run,
 };
@@ -52,7 +48,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     outcome.notes = notes(&bench.motion);
     outcome.notes.push(
         "The error is measured against the exported path, which itself is off by up to the threshold: at a coarse one the distance from \
-         the truth is the better measure, and stands in the table. Where the budget would exceed everybody at every trigger it is \
+         the truth is the better measure, and stands in the table. Where the budget would exceed one copy per receiver and trigger it is \
          cut off there. DR vectors needed are read off between the two nearest budgets."
             .into(),
     );
@@ -61,14 +57,14 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
 
 /// Everything that was played.
 struct Sweep {
-    base: Point,
-    third: Point,
-    points: Vec<Point>,
+    base: SweepPoint,
+    third: SweepPoint,
+    points: Vec<SweepPoint>,
 }
 
 /// One trial.
-struct Point {
-    kind: Kind,
+struct SweepPoint {
+    kind: SweepKind,
     scheduler: LabScheduler,
     threshold: f64,
     /// DR vectors per trigger.
@@ -77,7 +73,7 @@ struct Point {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum SweepKind {
     Reference,
     Threshold,
     Budget,
@@ -99,28 +95,30 @@ impl Sweep {
         let mut planned = Vec::new();
         for (threshold, score) in THRESHOLDS.iter().zip(&scores) {
             let budget = (third.vectors() as f64 / score.triggers() as f64).min(count);
-            planned.extend(SCHEMES.map(|scheme| (Kind::Threshold, scheme, *threshold, budget)));
+            planned.extend(SCHEMES.map(|scheme| (SweepKind::Threshold, scheme, *threshold, budget)));
         }
         for budget in BUDGETS {
-            planned.extend(SCHEMES.map(|scheme| (Kind::Budget, scheme, Trial::THRESHOLD, budget * count)));
+            planned
+                .extend(SCHEMES.map(|scheme| (SweepKind::Budget, scheme, Trial::THRESHOLD, budget * count)));
         }
         let trials: Vec<Trial> = planned
             .iter()
             .map(|(_, scheme, threshold, budget)| trial(*scheme).threshold(*threshold).budget(*budget))
             .collect();
-        let point = |((kind, scheduler, threshold, budget), score)| Point {
+        let point = |((kind, scheduler, threshold, budget), score)| SweepPoint {
             kind,
             scheduler,
             threshold,
             budget,
             score,
         };
-        let mut points: Vec<Point> = planned.into_iter().zip(bench.play(&trials)).map(point).collect();
+        let mut points: Vec<SweepPoint> = planned.into_iter().zip(bench.play(&trials)).map(point).collect();
         points.extend(THRESHOLDS.iter().zip(scores).map(|(threshold, score)| {
-            point(((Kind::Threshold, LabScheduler::BROADCAST, *threshold, count), score))
+            point(((SweepKind::Threshold, LabScheduler::BROADCAST, *threshold, count), score))
         }));
-        let reference =
-            |scheduler, budget, score| point(((Kind::Reference, scheduler, Trial::THRESHOLD, budget), score));
+        let reference = |scheduler, budget, score| {
+            point(((SweepKind::Reference, scheduler, Trial::THRESHOLD, budget), score))
+        };
         Self {
             base: reference(LabScheduler::BROADCAST, count, base),
             third: reference(LabScheduler::EVERY_NTH, count / 3.0, third),
@@ -128,23 +126,23 @@ impl Sweep {
         }
     }
 
-    fn of(&self, kind: Kind, scheduler: LabScheduler) -> impl Iterator<Item = &Point> {
+    fn of(&self, kind: SweepKind, scheduler: LabScheduler) -> impl Iterator<Item = &SweepPoint> {
         self.points.iter().filter(move |point| point.kind == kind && point.scheduler == scheduler)
     }
 
     fn lower_is_fairer(&self, scheme: LabScheduler) -> Claim {
-        let points: Vec<&Point> =
-            self.of(Kind::Threshold, scheme).filter(|point| point.budget < self.base.budget).collect();
+        let points: Vec<&SweepPoint> =
+            self.of(SweepKind::Threshold, scheme).filter(|point| point.budget < self.base.budget).collect();
         let (Some(lowest), Some(highest)) = (points.first(), points.last()) else {
             return Claim::new(
                 format!("X17.threshold-{}", scheme.id()),
                 format!("{}: at the same cost a lower threshold has less spread", scheme.label()),
                 judge::not_applicable(),
             )
-            .remark("at every threshold the budget is enough for everybody");
+            .remark("at every threshold the budget is enough for every receiver");
         };
         let falls = points.windows(2).filter(|pair| pair[0].score.spread() < pair[1].score.spread()).count();
-        let relative = |point: &Point| crate::show(point.score.spread() / point.score.mean());
+        let relative = |point: &SweepPoint| crate::show(point.score.spread() / point.score.mean());
         Claim::new(
             format!("X17.threshold-{}", scheme.id()),
             format!(
@@ -168,7 +166,7 @@ impl Sweep {
 
     /// Against a game that saves DR vectors in the plain way: base with a coarse threshold.
     fn coarse_is_reached(&self, scheme: LabScheduler) -> Claim {
-        let coarse = self.of(Kind::Threshold, LabScheduler::BROADCAST).last().expect("base was swept");
+        let coarse = self.of(SweepKind::Threshold, LabScheduler::BROADCAST).last().expect("base was swept");
         let vectors = coarse.score.vectors() as f64;
         let needed = self.needed(scheme, coarse.score.distance(), Score::distance);
         Claim::new(
@@ -204,7 +202,7 @@ impl Sweep {
         .unit("× base's DR vectors")
         .paper("much fewer")
         .remark(format!(
-            "not a hair above base's mean error: {strictly}. Against the same exported path nobody can be told sooner than at once, so base is \
+            "not a hair above base's mean error: {strictly}. Against the same exported path no copy can leave sooner than at once, so base is \
              the floor; what can be saved are DR vectors that change little or are overtaken"
         ))
     }
@@ -224,7 +222,7 @@ impl Sweep {
     /// With how many DR vectors a scheme's error is as low as this.
     fn needed(&self, scheme: LabScheduler, goal: f64, of: fn(&Score) -> f64) -> Option<f64> {
         let points: Vec<(f64, f64)> = self
-            .of(Kind::Budget, scheme)
+            .of(SweepKind::Budget, scheme)
             .chain([&self.base])
             .map(|point| (point.score.vectors() as f64, of(&point.score)))
             .collect();
@@ -246,9 +244,9 @@ impl Sweep {
         let mut rows = Rows::new([own, columns(unit)].concat());
         for point in [&self.base, &self.third].into_iter().chain(&self.points) {
             let sweep = match point.kind {
-                Kind::Reference => "reference",
-                Kind::Threshold => "threshold",
-                Kind::Budget => "budget",
+                SweepKind::Reference => "reference",
+                SweepKind::Threshold => "threshold",
+                SweepKind::Budget => "budget",
             };
             let own = crate::cells![sweep, point.scheduler.label(), point.threshold, point.budget];
             rows.push([own, cells(&point.score, &self.third.score, seed)].concat());
@@ -257,26 +255,28 @@ impl Sweep {
     }
 
     fn figures(&self, unit: &str) -> Vec<Figure> {
-        let line =
-            |scheme: LabScheduler, kind: Kind, x: &dyn Fn(&Point) -> f64, y: &dyn Fn(&Point) -> f64| {
-                let mut points: Vec<(f64, f64)> =
-                    self.of(kind, scheme).map(|point| (x(point), y(point))).collect();
-                points.sort_by(|one, other| one.0.total_cmp(&other.0));
-                Line::new(scheme.label(), points)
-            };
-        let thresholds = |y: &dyn Fn(&Point) -> f64, schemes: &[LabScheduler]| {
+        let line = |scheme: LabScheduler,
+                    kind: SweepKind,
+                    x: &dyn Fn(&SweepPoint) -> f64,
+                    y: &dyn Fn(&SweepPoint) -> f64| {
+            let mut points: Vec<(f64, f64)> =
+                self.of(kind, scheme).map(|point| (x(point), y(point))).collect();
+            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            Line::new(scheme.label(), points)
+        };
+        let thresholds = |y: &dyn Fn(&SweepPoint) -> f64, schemes: &[LabScheduler]| {
             Plot::Lines(
                 schemes
                     .iter()
-                    .map(|scheme| line(*scheme, Kind::Threshold, &|point| point.threshold, y))
+                    .map(|scheme| line(*scheme, SweepKind::Threshold, &|point| point.threshold, y))
                     .collect(),
             )
         };
         let with_base: Vec<LabScheduler> = SCHEMES.into_iter().chain([LabScheduler::BROADCAST]).collect();
-        let per_base = |point: &Point| point.score.vectors() as f64 / self.base.score.vectors() as f64;
+        let per_base = |point: &SweepPoint| point.score.vectors() as f64 / self.base.score.vectors() as f64;
         let mut budget: Vec<Line> = SCHEMES
             .into_iter()
-            .map(|scheme| line(scheme, Kind::Budget, &per_base, &|point| point.score.mean()))
+            .map(|scheme| line(scheme, SweepKind::Budget, &per_base, &|point| point.score.mean()))
             .collect();
         budget.push(Line::new(
             "1/3 base and base",

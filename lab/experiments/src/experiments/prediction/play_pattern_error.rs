@@ -2,14 +2,13 @@
 
 use fairpath_eval::evaluate::Summary;
 
+use super::DECLARATION;
 use super::play_patterns::{
     Beside, Field, HORIZONS, HYBRIDS, IS, OAEKB, PAPERS, PaperNumbers, SHI_2014, Season, TDM, Version,
     columns_begin, millis,
 };
 use crate::cells;
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings,
-};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
@@ -18,21 +17,17 @@ use crate::prediction::{HORIZONS_MS, Window, picture};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Prediction,
         name: "play-pattern-error",
         alias: "X10",
         title: "Play patterns: how far off are predictions?",
         source: "Shi 2014 tables 3, 5",
-        about: "At every tick of every player, every predictor of Shi 2014 says where that player will be \
-                0.3 to 2.1 s later, and is scored where the player really was. The matches are new matches \
-                of Ethereal's bots, with walls, health and ammunition known; or a recording with --motion, \
-                where they are not known. TDM keeps the acceleration; EKB follows friends and fights as \
-                strength allows; OAEKB does so around walls; IS is drawn to some players and flees others; a \
-                hybrid is TDM on a straight course. Shi 2014's table 5 stands beside ours. Our own adaptive \
-                predictor is scored too and has no part in the claims. Intervals are 95 %, Student's t over \
-                players.",
-        options: &[RunOption::Seed, RunOption::Motion],
-        ..Declaration::EMPTY
+        about: "At every tick of every player, every predictor of Shi 2014 says where that player will be 0.3 to 2.1 s later, and is scored \
+                where the player really was. The matches are new matches of Ethereal's bots, with walls, health and ammunition known; or a \
+                recording with --motion, where they are not known. TDM keeps the acceleration; EKB follows friends and fights as strength \
+                allows; OAEKB does so around walls; IS is drawn to some players and flees others; a hybrid is TDM on a straight course. Shi \
+                2014's table 5 stands beside ours. Our own adaptive predictor is scored too and has no part in the claims. Intervals are 95 %, \
+                Student's t over players.",
+        ..DECLARATION
     },
     run,
 };
@@ -128,7 +123,7 @@ fn why_not_ahead(version: Version) -> &'static str {
              soon: it is ahead of the line only from about 1500 ms on. See the version with equation 17 as printed, whose numbers are near Shi 2014's"
         }
         Version::AsPrinted => {
-            "EKB, OAEKB and the hybrids are within a few per cent of each other, and at 600 ms of the line: who leads differs from seed to seed. \
+            "EKB, OAEKB and the hybrids are within a few per cent of each other, and at 600 ms of the line: the leader differs from seed to seed. \
              Walls make next to no difference on these maps"
         }
     }
@@ -195,7 +190,7 @@ fn rows(field: &Field) -> Rows {
 
 fn errors(field: &Field, version: Version) -> Figure {
     let axis = Axis::new("mean error", &field.unit);
-    // An acceleration that is kept is off by thousands: nobody else would be seen beside it.
+    // An acceleration that is kept is off by thousands: no other line would be seen beside it.
     let axis = if version == Version::Measured { axis.logarithmic() } else { axis };
     Figure::new(
         format!("x10-error{}", version.suffix()),

@@ -2,14 +2,13 @@
 
 use fairpath_eval::evaluate::Summary;
 
+use super::DECLARATION;
 use super::play_patterns::{
     Beside, EKB, EVERYBODY, Field, HORIZONS, HYBRIDS, IS, OAEKB, PaperNumbers, Season, TDM, Version,
     columns_begin, millis,
 };
 use crate::cells;
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings,
-};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::figure::{Axis, Figure, Plot};
 use crate::judge::{self, Judgement};
 use crate::outcome::{Claim, Column, Outcome, Rows};
@@ -17,16 +16,14 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Prediction,
         name: "play-pattern-hits",
         alias: "X11",
         title: "Play patterns: how often do predictions hit?",
         source: "Shi 2014 tables 4, 6, fig 8, 12",
-        about: "The predictions of play-pattern-error (X10), counted instead of averaged: a hit is within 45 \
-                pixels of where the player really was (scaled by top speed on a recording), and the total is \
-                the mean over the seven delays. Shi 2014's table 6 stands beside ours.",
-        options: &[RunOption::Seed, RunOption::Motion],
-        ..Declaration::EMPTY
+        about: "The predictions of play-pattern-error (X10), counted instead of averaged: a hit is within 45 pixels of where the player really \
+                was (scaled by top speed on a recording), and the total is the mean over the seven delays. Shi 2014's table 6 stands beside \
+                ours.",
+        ..DECLARATION
     },
     run,
 };
@@ -144,7 +141,7 @@ fn hits(field: &Field, version: Version) -> Figure {
 
 fn totals(field: &Field) -> Figure {
     let total = |summary: &Summary| (summary.hits_total, (f64::NAN, f64::NAN));
-    // Not a number, which draws nothing, for who is not in Shi 2014.
+    // NaN draws nothing: the predictor is not in Shi 2014.
     let in_paper = |name: &&str| PaperNumbers::of(name).map_or(f64::NAN, |paper| paper.hits_total);
     Figure::new(
         "x11-totals",

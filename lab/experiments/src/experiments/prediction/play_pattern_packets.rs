@@ -2,13 +2,12 @@
 
 use fairpath_eval::evaluate::Summary;
 
+use super::DECLARATION;
 use super::play_patterns::{
     EKB, Field, HORIZONS, HYBRID_EKB, HYBRIDS, IS, Season, TDM, Version, columns_begin,
 };
 use crate::cells;
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings,
-};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::figure::{Axis, Figure, Plot};
 use crate::judge::{self, Judgement};
 use crate::outcome::{Claim, Column, Outcome, Rows};
@@ -16,17 +15,14 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Prediction,
         name: "play-pattern-packets",
         alias: "X12",
         title: "Play patterns: how many packets do predictions cost?",
         source: "Shi 2014 fig 9, 13",
-        about: "Packets per player and second without lag: a predictor starts again from what is known \
-                whenever it is off by more than 45 pixels (scaled by top speed on a recording), at the \
-                beginning of every life, and after five seconds. The matches are those of play-pattern-error \
-                (X10). Shi 2014 shows this as figures only. Intervals are 95 %, Student's t over players.",
-        options: &[RunOption::Seed, RunOption::Motion],
-        ..Declaration::EMPTY
+        about: "Packets per player and second without lag: a predictor starts again from what is known whenever it is off by more than 45 pixels \
+                (scaled by top speed on a recording), at the beginning of every life, and after five seconds. The matches are those of \
+                play-pattern-error (X10). Shi 2014 shows this as figures only. Intervals are 95 %, Student's t over players.",
+        ..DECLARATION
     },
     run,
 };

@@ -5,7 +5,8 @@
 //! and ammunition known; or a recording, where they are not. Nothing was tuned on them: their seeds
 //! are drawn anew from the seed of the run, and Shi 2014's predictors have Shi 2014's parameters.
 //!
-//! Shi 2014 leaves two things open, and both decide who wins, so both are played: see [`Version`].
+//! Shi 2014 leaves two things open, and both decide which predictor wins, so both are played: see
+//! [`Version`].
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
@@ -30,13 +31,13 @@ pub(super) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 const MATCHES: usize = 4;
 const MATCH_SECS: u32 = 180;
 
-/// Everybody's matches, as two kinds of receivers see them.
+/// The matches, as two kinds of receivers see them.
 pub(super) struct Season {
-    scenes: Vec<Scene>,
+    scenes: Vec<PlayedMatch>,
     is_recorded: bool,
 }
 
-struct Scene {
+struct PlayedMatch {
     watched: Watched,
     /// The same, but no acceleration is known.
     without_acceleration: Play,
@@ -67,14 +68,14 @@ pub(super) struct Entrant {
 }
 
 /// How an entrant fared in all matches together, or what it lacked.
-pub(super) struct Fared {
+pub(super) struct EntrantScore {
     pub(super) entrant: Entrant,
     pub(super) summary: Result<Summary, Missing>,
 }
 
-/// How everybody fared.
+/// The scores of all predictors.
 pub(super) struct Field {
-    pub(super) all: Vec<Fared>,
+    pub(super) all: Vec<EntrantScore>,
     pub(super) unit: String,
     is_recorded: bool,
 }
@@ -99,20 +100,20 @@ impl Season {
         progress.begin("playing matches", matches as u64);
         let scenes = map_in_order(&numbers, progress, |number| {
             let play = ethereal(seed, *number, secs)?;
-            Scene::new(format!("Ethereal, match {}", number + 1), play)
+            PlayedMatch::new(format!("Ethereal, match {}", number + 1), play)
         });
         Ok(Self { scenes: scenes.into_iter().collect::<Result<_, _>>()?, is_recorded: false })
     }
 
     fn recorded(recorded: &Recorded) -> Result<Self, CannotRun> {
-        let scene = Scene::new(recorded.file.clone(), Play::from_recording(&recorded.recording))?;
+        let scene = PlayedMatch::new(recorded.file.clone(), Play::from_recording(&recorded.recording))?;
         Ok(Self { scenes: vec![scene], is_recorded: true })
     }
 
-    /// Lets all entrants predict everybody, so many ticks ahead.
+    /// Lets all entrants predict every player, so many ticks ahead.
     pub(super) fn field(&self, horizons: &[u32], progress: &dyn Progress) -> Field {
         let entrants = entrants();
-        let tasks: Vec<(Entrant, &Scene)> =
+        let tasks: Vec<(Entrant, &PlayedMatch)> =
             entrants.iter().flat_map(|entrant| self.scenes.iter().map(|scene| (*entrant, scene))).collect();
         progress.begin("predicting", tasks.len() as u64);
         let scores = map_in_order(&tasks, progress, |(entrant, scene)| scene.score(*entrant, horizons));
@@ -120,7 +121,7 @@ impl Season {
         let all = entrants.into_iter().map(|entrant| {
             let of_all_matches: Result<Vec<Vec<PlayerScore>>, Missing> =
                 scores.by_ref().take(self.scenes.len()).collect();
-            Fared { entrant, summary: of_all_matches.map(|scores| Summary::of(&scores.concat())) }
+            EntrantScore { entrant, summary: of_all_matches.map(|scores| Summary::of(&scores.concat())) }
         });
         let unit = self.scenes[0].watched.play.unit.to_string();
         Field { all: all.collect(), unit, is_recorded: self.is_recorded }
@@ -161,7 +162,7 @@ impl Season {
     }
 }
 
-impl Scene {
+impl PlayedMatch {
     fn new(file: String, play: Play) -> Result<Self, CannotRun> {
         let watched = Watched { file, play, paths: Vec::new() };
         let stage = stage(&watched)?;
@@ -180,7 +181,7 @@ impl Scene {
         };
         let length = self.stage.hit_radius();
         let Ok(question) = Question::new(horizons.to_vec(), length, length) else {
-            unreachable!("somebody moves, and the horizons are ours")
+            unreachable!("a player moves, and the horizons are constants")
         };
         score(play, &mut *entrant.make(&self.stage), &question)
     }
@@ -204,7 +205,7 @@ fn ethereal(seed: u64, number: usize, secs: u32) -> Result<Play, CannotRun> {
     Play::from_ethereal(recording, None).map_err(|error| cannot_be_played(error.to_string()))
 }
 
-/// Everybody in Shi 2014's tables in all versions that differ, and ours.
+/// Every predictor of Shi 2014's tables in all versions that differ, and ours.
 fn entrants() -> Vec<Entrant> {
     let same = |name| [Entrant { name, version: None }].to_vec();
     let versions = |name, versions: &[Version]| {
@@ -302,8 +303,8 @@ impl Entrant {
 }
 
 impl Field {
-    /// How one of that name fared in a version; who has no such version is as usual. Nothing if it
-    /// lacked something.
+    /// How one of that name fared in a version; a predictor without such a version is as usual.
+    /// Nothing if it lacked something.
     pub(super) fn of(&self, name: &str, version: Version) -> Option<&Summary> {
         self.exactly(name, version).or_else(|| self.exactly(name, Version::Usual))
     }
@@ -321,12 +322,12 @@ impl Field {
         names.iter().filter_map(|name| self.of(name, version)).collect()
     }
 
-    /// Everybody who could be scored.
+    /// Every entrant that could be scored.
     pub(super) fn scored(&self) -> impl Iterator<Item = (Entrant, &Summary)> {
         self.all.iter().filter_map(|fared| Some((fared.entrant, fared.summary.as_ref().ok()?)))
     }
 
-    /// A claim, judged if everybody it needs could be scored. `why` is the remark if it does not
+    /// A claim, judged if all its predictors could be scored. `why` is the remark if it does not
     /// hold on our own matches: elsewhere we cannot know.
     pub(super) fn claim(
         &self,
@@ -358,7 +359,7 @@ impl Field {
         let mut columns = vec![
             Column::text("predictor", "predictor"),
             Column::text("version", "version"),
-            Column::text("whose", "whose"),
+            Column::text("whose", "numbers of"),
         ];
         columns.extend(HORIZONS_MS.iter().map(|millis| {
             Column::number(format!("at_{millis}_ms"), format!("{millis} ms"), "").decimals(what.decimals)
@@ -373,7 +374,7 @@ impl Field {
             row.push(unit.into());
             rows.push(row);
         };
-        for Fared { entrant, summary } in &self.all {
+        for EntrantScore { entrant, summary } in &self.all {
             push(entrant, "ours", summary.as_ref().ok().map(&own), what.unit);
             if entrant.is_usual()
                 && let Some(numbers) = PaperNumbers::of(entrant.name)
@@ -384,7 +385,7 @@ impl Field {
         rows
     }
 
-    /// A line over the delays for everybody in one version.
+    /// A line over the delays for every predictor in one version.
     pub(super) fn lines(&self, version: Version, value: impl Fn(&Summary) -> Vec<f64>) -> Plot {
         let line = |name: &&str| {
             let values = value(self.of(name, version)?);
@@ -393,8 +394,8 @@ impl Field {
         Plot::Lines(EVERYBODY.iter().filter_map(line).collect())
     }
 
-    /// A group of bars for everybody, one bar for each version of it: the value, and where it may
-    /// lie.
+    /// A group of bars for every predictor, one bar for each version of it: the value, and where it
+    /// may lie.
     pub(super) fn bars(&self, value: impl Fn(&Summary) -> (f64, (f64, f64))) -> Bars {
         let nothing = (f64::NAN, (f64::NAN, f64::NAN));
         let names: Vec<String> = EVERYBODY.iter().map(|name| (*name).to_owned()).collect();

@@ -1,4 +1,4 @@
-//! X15: a line that laps have worn into a track.
+//! X15: predict cars by the mean line of earlier laps.
 
 use std::sync::Arc;
 
@@ -8,30 +8,26 @@ use fairpath_eval::recording::RecordedLap;
 use fairpath_games::race::{Lap, LapDice, Preset, RaceConfig, Shape, Track, record_laps};
 use fairpath_predict::LapShape;
 
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings,
-};
+use super::DECLARATION;
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, RunOption, Settings};
 use crate::judge;
-use crate::laps::{Drives, HORIZONS_MS, Tables, claim_below, claims, figures, horizons_in_ticks, note};
+use crate::laps::{Drives, HORIZONS_MS, LapTables, claim_below, claims, figures, horizons_in_ticks, note};
 use crate::outcome::{Claim, Outcome};
 
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Prediction,
         name: "trend-line",
         alias: "X15",
         title: "Predict cars by the mean line of earlier laps",
         source: "Jawad 2017 table 4.2",
-        about: "Four bots with different lines and habits drive fifty laps, from which the trend line is \
-                made, and sixteen others with other random numbers, on which every predictor is asked at \
-                every tick where the car will be. All see the same causal estimates from positions. Jawad \
-                2017's prediction is there as printed, with its recursion for the speed, and as coded, with \
-                plain differences. Ours continues along the line, and learned from the fifty laps alone how \
-                far to believe what. Jawad 2017's own numbers come from another game: compare their order, \
-                not their size.",
+        about: "Four bots with different lines and habits drive fifty laps, from which the trend line is made, and sixteen others with other \
+                random numbers, on which every predictor is asked at every tick where the car will be. All see the same causal estimates from \
+                positions. Jawad 2017's prediction is there as printed, with its recursion for the speed, and as coded, with plain differences. \
+                Ours continues along the line, and learned from the fifty laps alone how far to believe what. Jawad 2017's own numbers come from \
+                another game: compare their order, not their size.",
         options: &[RunOption::Seed, RunOption::Motion, RunOption::Laps],
-        ..Declaration::EMPTY
+        ..DECLARATION
     },
     run,
 };
@@ -56,7 +52,7 @@ const PAPER_MS_MAX: f64 = 300.0;
 
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
     let horizons = horizons_in_ticks(&HORIZONS_MS)?;
-    let mut tables = Tables::new(&horizons);
+    let mut tables = LapTables::new(&horizons);
     let mut outcome = Outcome::default();
     let all = all_drives(settings)?;
     if all.is_empty() {
@@ -116,8 +112,8 @@ fn without_laps() -> Outcome {
     Outcome::default().claim(claim.remark("Recorded motion has no laps: give recorded laps with --laps"))
 }
 
-/// Laps on one of our own tracks; those that judge have other dice than those that teach, whatever
-/// the seed.
+/// Laps on one of our own tracks; the judging laps have other random numbers than the teaching
+/// laps, whatever the seed.
 fn race(preset: Preset, seed: u64) -> Result<Drives, CannotRun> {
     let track = Arc::new(Track::preset(preset));
     let drive = |laps_each: u32, dice: LapDice| {

@@ -31,13 +31,11 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
         alias: "X1",
         title: "Compare local, hop and global placement with the true position",
         source: "Banavar 2005 fig 2.2",
-        about: "One owner drives, one receiver watches from a distance. The owner sends a DR vector whenever \
-                the receiver's guess would be off by more than 0.3, and once a second. Bytes reach the \
-                receiver through a simulated link, one delay later. The receiver places the entity in four \
-                ways: from the moment the message arrives (local), less an estimated one-way time (hop), \
-                from its time stamp on an exact shared clock (global), and from its time stamp on the clock \
-                that it estimates through its own jittery link (estimated). The distance to the real entity \
-                is measured 60 times per second.",
+        about: "One owner drives, one receiver watches from a distance. The owner sends a DR vector whenever the receiver's guess would be off \
+                by more than 0.3, and once a second. Bytes reach the receiver through a simulated link, one delay later. The receiver places the \
+                entity in four ways: from the moment the message arrives (local), less an estimated one-way time (hop), from its time stamp on \
+                an exact shared clock (global), and from its time stamp on the clock that it estimates through its own jittery link (estimated). \
+                The distance to the real entity is measured 60 times per second.",
         options: &[RunOption::Seed, RunOption::Motion, RunOption::Delays, RunOption::Jitter],
         ..Declaration::EMPTY
     },

@@ -1,12 +1,12 @@
-//! From what processes wrote down to how far off they were.
+//! Compares the logs of the processes: how far off was each receiver?
 
 use fairpath_sim::trace::{FollowedRow, StateKind, StateRow};
 
 use super::{CaseLogs, ClockAccuracy, LiveCase, ProcessLog};
 
-/// What a case came to, while everybody saw the tank.
+/// The measurements of a case, while every receiver saw the tank.
 #[derive(Clone, Debug)]
-pub(super) struct Measured {
+pub(super) struct CaseMeasurements {
     /// In the order of the case's paths.
     pub(super) receivers: Vec<ReceiverErrors>,
     pub(super) owner_clock: ClockAccuracy,
@@ -17,7 +17,7 @@ pub(super) struct Measured {
     pub(super) secs: f64,
 }
 
-/// What one receiver saw, frame by frame.
+/// The errors of one receiver, frame by frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceiverErrors {
     /// When, since the owner began to drive.
@@ -39,8 +39,8 @@ pub(super) const GAP_US_MAX: i64 = 100_000;
 /// From the first sight to the first measurement: by then the first DR vectors are old.
 const SETTLED_AFTER_US: i64 = 3_000_000;
 
-/// Measures a case; nothing if there is no time at which everybody saw the tank.
-pub(super) fn measure(case: &LiveCase, logs: &CaseLogs) -> Option<Measured> {
+/// Measures a case. `None` if there is no time at which every receiver saw the tank.
+pub(super) fn measure(case: &LiveCase, logs: &CaseLogs) -> Option<CaseMeasurements> {
     let tank = logs.owner.states.iter().find(|row| row.kind == StateKind::Truth)?.entity;
     let truth = LoggedPath::of(&logs.owner, StateKind::Truth, tank);
     let exported = LoggedPath::of(&logs.owner, StateKind::Exported, tank);
@@ -72,7 +72,7 @@ pub(super) fn measure(case: &LiveCase, logs: &CaseLogs) -> Option<Measured> {
         seen
     };
     let speeds = truth.rows.iter().filter(|row| during.contains(&row.t_us)).map(|row| row.vx.hypot(row.vy));
-    Some(Measured {
+    Some(CaseMeasurements {
         receivers: logs.receivers.iter().zip(&views).map(see).collect(),
         owner_clock: logs.owner.clock,
         triggers: told.rows.len() as u64,
@@ -81,7 +81,7 @@ pub(super) fn measure(case: &LiveCase, logs: &CaseLogs) -> Option<Measured> {
     })
 }
 
-/// Where something was, as often as somebody looked.
+/// Logged positions of one entity.
 struct LoggedPath<'a> {
     rows: Vec<&'a StateRow>,
 }
@@ -121,7 +121,7 @@ impl<'a> LoggedPath<'a> {
     }
 }
 
-/// Which DR vector somebody reckoned by.
+/// The DR vectors that a process placed an entity by.
 struct FollowedVectors<'a> {
     rows: Vec<&'a FollowedRow>,
 }
@@ -154,7 +154,7 @@ mod tests {
     const SPEED: f64 = 10.0;
     const FRAME_US: i64 = 16_000;
 
-    /// A tank that drives along +x at [`SPEED`], seen by somebody who takes it to be `behind_us`
+    /// A tank that drives along +x at [`SPEED`], placed by a receiver that is `behind_us`
     /// behind.
     fn state(t_us: i64, kind: StateKind, behind_us: i64) -> StateRow {
         let x = SPEED * (t_us - behind_us) as f64 * 1e-6;

@@ -14,7 +14,7 @@ use crate::fairness::{LabScheduler, mean, spread};
 use crate::figure::{Axis, Bars, Figure, Line, Plot};
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, judge};
-use measure::{Measured, measure};
+use measure::{CaseMeasurements, measure};
 
 /// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
@@ -24,11 +24,10 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
         alias: "X9",
         title: "Replicate a tank over real sockets and measure what receivers see",
         source: "Banavar 2005 ch. 4",
-        about: "A server, one owner that drives a tank and three receivers, each a process of its own, \
-                over QUIC. The receivers' packets pass through a middleman and take 800, 500 and 200 ms \
-                each way. Every process logs by the machine's clock where the tank is: the owner logs the \
-                truth, the receivers log where they placed it, by the clock that they estimate. Banavar \
-                2005 built this and measured nothing.",
+        about: "A server, one owner that drives a tank and three receivers, each a process of its own, over QUIC. The receivers' packets pass \
+                through a middleman and take 800, 500 and 200 ms each way. Every process logs by the machine's clock where the tank is: the \
+                owner logs the truth, the receivers log where they placed it, by the clock that they estimate. Banavar 2005 built this and \
+                measured nothing.",
         options: &[RunOption::Seed, RunOption::Delays, RunOption::Jitter, RunOption::Seconds],
         is_repeatable: false,
         ..Declaration::EMPTY
@@ -145,7 +144,7 @@ const ASYMMETRY: Span = Span::from_millis(100);
 const LENGTH_MIN: Span = Span::from_secs(15);
 /// How many more DR vectors than 1/3 base count as equal cost: as in the table of error-index.
 const COST_MAX: f64 = 1.01;
-/// How often everybody acts.
+/// The length of a frame.
 const FRAME_SECS: f64 = 1.0 / 60.0;
 
 const LOCAL: usize = 0;
@@ -159,15 +158,15 @@ fn cases(settings: &Settings) -> Result<Vec<LiveCase>, CannotRun> {
     let length = settings.length.unwrap_or(LENGTH);
     let cannot = |what: &str, fix: &str| Err(CannotRun { what: what.into(), fix: fix.into() });
     if length < LENGTH_MIN {
-        return cannot("that is too short to see anything", "give --seconds of 15 or more");
+        return cannot("live-objects needs 15 seconds", "pass --seconds of 15 or more");
     }
     let delays = settings.delays_or(&DELAYS_MS);
     if !(2..=RECEIVERS_MAX).contains(&delays.len()) {
-        return cannot("X9 compares receivers", "give from 2 to 8 --delays");
+        return cannot("live-objects compares 2 to 8 receivers", "give from 2 to 8 --delays");
     }
     if delays.iter().any(|delay| *delay < ASYMMETRY) {
         return cannot(
-            "one of its cases takes half of 100 ms from the way there",
+            "live-objects needs delays of 100 ms: one case makes a direction 50 ms shorter",
             "give --delays of 100 or more",
         );
     }
@@ -201,7 +200,7 @@ fn cases(settings: &Settings) -> Result<Vec<LiveCase>, CannotRun> {
 /// Each is a process, in each of eight cases.
 const RECEIVERS_MAX: usize = 8;
 
-fn table(cases: &[LiveCase], measured: &[Measured]) -> Rows {
+fn table(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Rows {
     let error = |key: &str, label: &str| Column::number(key, label, "units").decimals(3);
     let mut rows = Rows::new([
         Column::text("scene", "scene"),
@@ -244,7 +243,7 @@ fn table(cases: &[LiveCase], measured: &[Measured]) -> Rows {
     rows
 }
 
-fn claims(cases: &[LiveCase], measured: &[Measured]) -> Vec<Claim> {
+fn claims(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Vec<Claim> {
     let pairs = |on: usize, off: usize| {
         let pairs = measured[on].receivers.iter().zip(&measured[off].receivers);
         pairs.map(|(on, off)| (mean(&on.errors), mean(&off.errors))).collect::<Vec<_>>()
@@ -307,7 +306,7 @@ fn claims(cases: &[LiveCase], measured: &[Measured]) -> Vec<Claim> {
 /// the clocks allowed for.
 fn worst_after(
     cases: &[LiveCase],
-    measured: &[Measured],
+    measured: &[CaseMeasurements],
     clock_ms: fn(&ClockAccuracy, &ClockAccuracy, PathDelays) -> f64,
     share: f64,
 ) -> f64 {
@@ -329,7 +328,7 @@ fn truly_off_ms(receiver: &ClockAccuracy, owner: &ClockAccuracy, _: PathDelays) 
     receiver.off_ms_max + owner.off_ms_max
 }
 
-fn least_covered(cases: &[LiveCase], measured: &[Measured]) -> f64 {
+fn least_covered(cases: &[LiveCase], measured: &[CaseMeasurements]) -> f64 {
     let equal = cases.iter().zip(measured).flat_map(|(case, measured)| {
         case.paths.iter().zip(&measured.receivers).filter(|(ways, _)| ways.asymmetry() == Span::ZERO)
     });
@@ -337,11 +336,11 @@ fn least_covered(cases: &[LiveCase], measured: &[Measured]) -> f64 {
     shares.fold(f64::INFINITY, f64::min)
 }
 
-fn mean_off_ms(measured: &Measured) -> f64 {
+fn mean_off_ms(measured: &CaseMeasurements) -> f64 {
     mean(&measured.receivers.iter().map(|seen| seen.clock.off_ms_mean.abs()).collect::<Vec<_>>())
 }
 
-impl Measured {
+impl CaseMeasurements {
     /// How far apart the receivers' mean errors are.
     fn spread(&self) -> f64 {
         spread(&self.receivers.iter().map(|seen| mean(&seen.errors)).collect::<Vec<_>>())
@@ -352,28 +351,28 @@ impl Measured {
     }
 }
 
-fn notes(measured: &[Measured]) -> Vec<String> {
+fn notes(measured: &[CaseMeasurements]) -> Vec<String> {
     let skipped: u64 = measured.iter().flat_map(|each| &each.receivers).map(|seen| seen.unmeasured).sum();
     let frames: usize = measured.iter().flat_map(|each| &each.receivers).map(|seen| seen.errors.len()).sum();
     vec![
-        "All cases are played at once, with the same tank, which drives the same way in each. A case is measured from three \
-         seconds after everybody has seen the tank. The truth between two frames of the owner is on the line between them."
+        "All cases are played at once, with the same tank, which drives the same path in each. A case is measured from three \
+         seconds after every receiver has seen the tank. The truth between two frames of the owner is on the line between them."
             .into(),
         format!(
             "{frames} frames were measured; {skipped} were not, because the owner's process had stalled for more than {} ms and the truth \
              there is not known.",
             measure::GAP_US_MAX / 1000
         ),
-        "1/3 base and error-index are compared as in the papers: only what the scheduler wants is told, without heartbeats, without promises to \
-         whom it neglects, and nobody freezes. As shipped, both send less or more than one DR vector per trigger, and are not compared."
+        "1/3 base and error-index are compared as in the papers: only what the scheduler wants is sent, without heartbeats, without promises to \
+         neglected receivers, and without freezing. As shipped, both send less or more than one DR vector per trigger, and are not compared."
             .into(),
         "The after error is the distance to what the owner exported, in frames in which a receiver reckons by the owner's newest DR \
-         vector. Triggers and DR vectors are counted from the owner's first to its last; everybody else is there before and after."
+         vector. Triggers and DR vectors are counted from the owner's first to its last; all other processes run before and after."
             .into(),
     ]
 }
 
-fn figures(cases: &[LiveCase], measured: &[Measured]) -> Vec<Figure> {
+fn figures(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Vec<Figure> {
     let receivers: Vec<String> =
         cases[GLOBAL].paths.iter().map(|ways| format!("{} ms", ways.down.as_millis_f64())).collect();
     let bars = |id: &str, title: &str, which: &[usize], caption: &str| {
@@ -396,8 +395,8 @@ fn figures(cases: &[LiveCase], measured: &[Measured]) -> Vec<Figure> {
             "x9-fairness",
             "The same with one DR vector per trigger for all three",
             &[THIRD, INDEX],
-            "1/3 base tells everybody every third time, and whoever is far away is worse off. Error-index tells those more often who \
-             would be.",
+            "1/3 base sends to every receiver every third time, and distant receivers have larger errors. Error-index sends to \
+             those receivers more often.",
         ),
         error_over_time(cases, measured),
     ]
@@ -406,7 +405,7 @@ fn figures(cases: &[LiveCase], measured: &[Measured]) -> Vec<Figure> {
 /// What is drawn of the errors over time.
 const CLOSE_UP_SECS: f64 = 10.0;
 
-fn error_over_time(cases: &[LiveCase], measured: &[Measured]) -> Figure {
+fn error_over_time(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Figure {
     let which = cases[GLOBAL].paths.len() / 2;
     let line = |case: usize| {
         let seen = &measured[case].receivers[which];

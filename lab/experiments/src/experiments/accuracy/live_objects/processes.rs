@@ -1,5 +1,5 @@
-//! Plays cases with real processes of the `fairpath` program: a server, an owner and receivers, with
-//! a middleman before every receiver. The processes end with this one, however it ends.
+//! Plays cases with real processes of the `fairpath` program: a server, an owner and receivers,
+//! with a middleman before every receiver. The processes end with this one, however it ends.
 
 use std::error::Error;
 use std::fs::{self, File};

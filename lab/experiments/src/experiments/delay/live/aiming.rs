@@ -17,11 +17,10 @@ use fairpath_net::{
     Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch, unguessable_random,
 };
 
+use super::super::DECLARATION;
 use super::{END_WITHIN, any_port, cannot, middleman, real_time_note};
 use crate::delay::arena::{Targets, Trial};
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings,
-};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, RunOption, Settings};
 use crate::online::CONNECT_WITHIN;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, judge};
@@ -29,17 +28,15 @@ use crate::{cells, judge};
 /// The experiment.
 pub(in crate::experiments::delay) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Delay,
         name: "aiming",
         alias: "X16",
         title: "Tank bots aim at what their screens show, over real sockets",
         source: "Banavar 2005 2.3.1",
-        about: "aiming (X16) against drivers that do not dodge, in real time: the tanks are objects of a \
-                session on QUIC, a client behind a middleman that delays every packet receives them, and the \
-                bots aim at where that client places them. A minute each, all at once.",
+        about: "aiming (X16) against drivers that do not dodge, in real time: the tanks are objects of a session on QUIC, a client behind a \
+                middleman that delays every packet receives them, and the bots aim at where that client places them. A minute each, all at once.",
         options: &[RunOption::Seed, RunOption::Delays],
         is_repeatable: false,
-        ..Declaration::EMPTY
+        ..DECLARATION
     },
     run,
 };
@@ -113,7 +110,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
         .note(real_time_note()))
 }
 
-/// A match, a server that tells of it, and a client that sees it.
+/// A match, a server that sends it, and a client that receives it.
 struct LiveArena {
     delay: Span,
     placement: Placement,
@@ -125,7 +122,7 @@ struct LiveArena {
     _middleman: Handle,
 }
 
-/// What came of it.
+/// Shots, hits, and how far tanks were shown from where they are.
 #[derive(Clone, Copy, Default)]
 struct AimResult {
     fired: u32,
@@ -167,7 +164,7 @@ impl LiveArena {
         Ok(Self { delay, placement, game, tanks, server, client, _middleman: middleman })
     }
 
-    /// Plays for a minute of real time, once the client sees everybody.
+    /// Plays for a minute of real time, once the client sees every tank.
     fn fight(mut self) -> AimResult {
         let mut hits = AimResult::default();
         let begun = Instant::now();
@@ -211,7 +208,7 @@ impl LiveArena {
         }
     }
 
-    /// Tells everybody where the tanks are; what cannot be told now is told with the next tick.
+    /// Observes all tanks. An observation that is refused now follows with the next tick.
     fn tell(&self) {
         self.server.frame(|session, now| {
             while session.poll_event().is_some() {}

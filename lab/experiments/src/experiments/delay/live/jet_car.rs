@@ -7,28 +7,25 @@ use fairpath::time::Span;
 use fairpath_games::jet_car::{Bot, JetCarConfig, Scene, Skill};
 use fairpath_games::online::HostedJetCar;
 
+use super::super::DECLARATION;
 use super::{LivePlan, LiveRun, answered, on_or_off, real_time_note};
 use crate::delay::Summary;
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings,
-};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, RunOption, Settings};
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, judge};
 
 /// The experiment.
 pub(in crate::experiments::delay) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Delay,
         name: "jet-car",
         alias: "X13",
         title: "Jet car over real sockets",
         source: "Buchheit 2004 fig 7",
-        about: "jet-car (X13) in real time: a server on QUIC that runs without waiting, and bots behind a \
-                middleman that holds every packet for half the round trip. Calm air, 40 s a run, all runs at \
-                once. The courses follow from the seed; what arrives when does not.",
+        about: "jet-car (X13) in real time: a server on QUIC that runs without waiting, and bots behind a middleman that holds every packet for \
+                half the round trip. Calm air, 40 s a run, all runs at once. The courses follow from the seed; what arrives when does not.",
         options: &[RunOption::Seed, RunOption::Delays],
         is_repeatable: false,
-        ..Declaration::EMPTY
+        ..DECLARATION
     },
     run,
 };
@@ -48,7 +45,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
         Column::number("score", "mean score in 40 s", "").decimals(1),
         Column::number("score_low", "95 %, from", "").decimals(1),
         Column::number("score_high", "to", "").decimals(1),
-        Column::number("heard_per_s", "states heard", "/s").decimals(1),
+        Column::number("heard_per_s", "states received", "/s").decimals(1),
         Column::number("runs", "runs", ""),
     ]);
     for (rtt, is_compensated, scores, heard) in &played.cells {
@@ -80,7 +77,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
         .note(real_time_note()))
 }
 
-/// One run; nothing if the server never came or never ended it.
+/// Plays one run. `None` if the server never answered or never ended it.
 fn drive(mut live: LiveRun<'_, HostedJetCar>, rules: JetCarConfig) -> Option<f64> {
     let skill = if live.is_compensated { Skill::default() } else { Skill::default().used_to(live.rtt) };
     let mut bot = Bot::new(skill, Random::from_seed(live.seed).fork(1 << 32));

@@ -1,5 +1,5 @@
-//! Experiments over real sockets, through a middleman: few runs, short, and all at once, because the
-//! clock is real.
+//! Experiments over real sockets, through a middleman: few runs, short, and all at once, because
+//! the clock is real.
 
 pub(super) mod aiming;
 pub(super) mod jet_car;
@@ -26,13 +26,13 @@ use crate::outcome::Claim;
 /// last state.
 const END_WITHIN: Duration = Duration::from_secs(30);
 
-/// Which runs are made, all at once.
+/// The runs to make, all at once.
 struct LivePlan {
     rtts: Vec<Span>,
     runs: u64,
 }
 
-/// One run's end of it.
+/// A player's end of one run.
 struct LiveRun<'a, H: Hosted> {
     remote: RemotePlayer<H>,
     rtt: Span,
@@ -41,9 +41,9 @@ struct LiveRun<'a, H: Hosted> {
     heard_per_sec: &'a mut f64,
 }
 
-/// What came of it.
+/// The results of all runs.
 struct LiveResults {
-    /// Round trip, compensation, the runs' results, and states heard per second.
+    /// Round trip, compensation, the runs' results, and states received per second.
     cells: Vec<(Span, bool, Vec<f64>, f64)>,
     statistics: RoomStatistics,
 }
@@ -150,8 +150,8 @@ impl LiveResults {
 }
 
 impl<H: Hosted> LiveRun<'_, H> {
-    /// Plays until it is over on this screen, or long after it should have been; the last scene, if
-    /// it was.
+    /// Plays until the run is over on this screen and returns the last scene. `None` if it has not
+    /// ended long after it should have.
     fn play(
         &mut self,
         rules: &H::Rules,
@@ -188,7 +188,7 @@ fn answered(statistics: &RoomStatistics, id: &str) -> Claim {
         judge::at_least(statistics.answers as f64 / statistics.inputs as f64, 0.9),
     )
     .unit("states per input")
-    .remark("two inputs that arrive within one tick have one answer, and silence is answered too")
+    .remark("two inputs that arrive within one tick have one answer, and missing input is answered too")
 }
 
 fn on_or_off(is_compensated: bool) -> &'static str {
@@ -196,7 +196,7 @@ fn on_or_off(is_compensated: bool) -> &'static str {
 }
 
 fn real_time_note() -> &'static str {
-    "Real time: the machine's own delays come on top, runs are few and short, and numbers differ from one time to the next. What is \
+    "Real time: the machine's own delays add to the others, runs are few and short, and numbers differ from run to run. What is \
      judged exactly is judged in virtual time."
 }
 

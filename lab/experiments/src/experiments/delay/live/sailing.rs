@@ -6,28 +6,25 @@ use fairpath::vector::Vec2;
 use fairpath_games::online::{GUEST, HostedSailing};
 use fairpath_games::sailing::{self, Agent, Helm, SailingConfig, Trim, Wind};
 
+use super::super::DECLARATION;
 use super::{LivePlan, LiveRun, answered, on_or_off, real_time_note};
 use crate::delay::sailing::Finish;
-use crate::experiment::{
-    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings,
-};
+use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, RunOption, Settings};
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, judge};
 
 /// The experiment.
 pub(in crate::experiments::delay) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
-        group: ExperimentGroup::Delay,
         name: "sailing",
         alias: "X14",
         title: "Sailing over real sockets",
         source: "Buchheit 2004 fig 9",
-        about: "The first weather of sailing (X14) in real time: wind that shifts every 20 s, simple agents, \
-                a buoy 500 feet away, a server on QUIC that runs without waiting, and a middleman that holds \
-                every packet for half the round trip. All races at once.",
+        about: "The first weather of sailing (X14) in real time: wind that shifts every 20 s, simple agents, a buoy 500 feet away, a server on \
+                QUIC that runs without waiting, and a middleman that holds every packet for half the round trip. All races at once.",
         options: &[RunOption::Seed, RunOption::Delays],
         is_repeatable: false,
-        ..Declaration::EMPTY
+        ..DECLARATION
     },
     run,
 };
@@ -52,7 +49,7 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
         Column::number("rtt_ms", "round trip", "ms").decimals(0),
         Column::text("compensation", "compensation"),
         Column::number("loss_percent", "takes longer by", "%").decimals(1),
-        Column::number("heard_per_s", "states heard", "/s").decimals(1),
+        Column::number("heard_per_s", "states received", "/s").decimals(1),
         Column::number("runs", "runs", ""),
     ]);
     for (rtt, is_compensated, losses, heard) in &played.cells {
