@@ -25,6 +25,7 @@
 //! [`LastingMotion`] chooses the motion that an owner sends.
 
 mod adaptive;
+mod choice;
 mod ekb;
 mod ekb_config;
 mod fading;
@@ -47,6 +48,7 @@ mod tdm;
 mod trend_line;
 
 pub use adaptive::{Adaptive, AdaptiveConfig, LastingMotion, Objective, SUBJECTS_MAX};
+pub use choice::{PredictorChoice, UnknownPredictor};
 pub use ekb::Ekb;
 pub use ekb_config::{Aim, EkbConfig, Others};
 pub use fading::Fading;

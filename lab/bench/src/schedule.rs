@@ -1,37 +1,14 @@
-//! What one trigger costs for each receiver, for every scheduler: the books are brought up to now,
-//! the scheduler decides, and what is to leave is handed out. What every copy costs that then
-//! leaves (its departure and its receipt are booked) is measured apart: how many there are is the
-//! scheduler's choice.
+//! The cost of one trigger per receiver, for every scheduler: the dispatcher brings its ledgers up
+//! to now, the scheduler decides, and the dispatcher hands out the departures. The cost of a copy
+//! that leaves (its departure and its receipt are booked) is measured apart, because the scheduler
+//! chooses how many leave.
 
 use fairpath::motion::MotionKind;
-use fairpath::schedule::{
-    Broadcast, DeterministicBudget, DispatcherConfig, ErrorIndex, ErrorIndexConfig, EveryNth,
-    FixedProbability, ProbabilisticBudget, RelativeError, Scheduler, Scheduling, Waiting, Weighting,
-};
+use fairpath::schedule::{Broadcast, DispatcherConfig, Scheduler, SchedulerChoice};
 use fairpath::vector::Vec2;
 
 use crate::measure::{BenchTable, Contender};
 use crate::workload::{LoadSize, Workload};
-
-/// A scheduler's name, and how to make it for so many receivers.
-type Entry = (&'static str, fn(usize) -> Box<dyn Scheduler<Vec2>>);
-
-/// Every scheduler; budgets are a third of the receivers.
-const SCHEDULERS: &[Entry] = &[
-    ("broadcast", |_| Box::new(Broadcast)),
-    ("every third", |_| Box::new(EveryNth::new(3))),
-    ("probabilistic budget", |receivers| {
-        Box::new(ProbabilisticBudget::new(receivers as f64 / 3.0, Weighting::ACCUMULATED))
-    }),
-    ("fixed probability", |_| Box::new(FixedProbability::new(1.0 / 3.0))),
-    ("deterministic budget", |receivers| {
-        Box::new(DeterministicBudget::new(receivers as f64 / 3.0, Weighting::ACCUMULATED))
-    }),
-    ("scheduling #1 (solves)", |_| Box::new(Scheduling::new(Waiting::Discard))),
-    ("scheduling #2 (solves)", |_| Box::new(Scheduling::new(Waiting::Send))),
-    ("relative error (solves)", |_| Box::new(RelativeError::new())),
-    ("error-index", |receivers| Box::new(ErrorIndex::new(ErrorIndexConfig::new(receivers as f64 / 3.0)))),
-];
 
 const RECEIVERS: [usize; 4] = [10, 100, 1_000, 10_000];
 
@@ -56,10 +33,10 @@ pub(crate) fn bench_circular() -> BenchTable {
 
 fn bench(kind: MotionKind, goal_ns: u32) -> BenchTable {
     let mut contenders = Vec::new();
-    for &(name, scheduler) in SCHEDULERS {
+    for choice in SchedulerChoice::ALL {
         for receivers in RECEIVERS {
-            let mut game = crowd(kind, receivers, scheduler(receivers));
-            contenders.push(Contender::in_part(row(name, receivers), receivers, move |watch| {
+            let mut game = crowd(kind, receivers, build(choice, receivers));
+            contenders.push(Contender::in_part(row(choice.name(), receivers), receivers, move |watch| {
                 game.drive_on();
                 let departures = watch.time(|| game.trigger());
                 game.send(departures);
@@ -81,7 +58,7 @@ fn bench(kind: MotionKind, goal_ns: u32) -> BenchTable {
     let title = format!("One trigger, per receiver: {kind:?} DR vectors");
     let mut table = BenchTable::measure(&title, contenders)
         .note(format!("goal: below {goal_ns} ns, and below 2 from 100 to 10 000 receivers"));
-    for &(name, _) in SCHEDULERS {
+    for name in SchedulerChoice::ALL.map(SchedulerChoice::name) {
         let growth = table.ratio(&row(name, 10_000), &row(name, 100));
         table = table.note(format!("{name}: {growth:.2} from 100 to 10 000 receivers"));
     }
@@ -94,15 +71,15 @@ fn bench(kind: MotionKind, goal_ns: u32) -> BenchTable {
 pub(crate) fn bench_server() -> BenchTable {
     let mut contenders = Vec::new();
     for (name, size) in SERVERS {
-        for &(scheduler_name, scheduler) in SCHEDULERS {
-            let scheduler = scheduler(size.receivers.min(size.in_scope));
+        for choice in SchedulerChoice::ALL {
+            let scheduler = build(choice, size.receivers.min(size.in_scope));
             let mut game = Workload::new(MotionKind::Linear, size, DispatcherConfig::default(), scheduler);
             for _ in 0..WARM_UP_TICKS {
                 let departures = game.tick();
                 game.send(departures);
                 game.hear_receipts();
             }
-            let row = format!("{scheduler_name}, {name}");
+            let row = format!("{choice}, {name}");
             contenders.push(Contender::in_part(row, size.pairs(), move |watch| {
                 let departures = watch.time(|| game.tick());
                 game.send(departures);
@@ -125,6 +102,11 @@ fn crowd(kind: MotionKind, receivers: usize, scheduler: Box<dyn Scheduler<Vec2>>
         game.hear_receipts();
     }
     game
+}
+
+/// Builds a scheduler whose budget is a third of the receivers.
+fn build(choice: SchedulerChoice, receivers: usize) -> Box<dyn Scheduler<Vec2>> {
+    choice.build(receivers, receivers as f64 / 3.0)
 }
 
 fn row(name: &str, receivers: usize) -> String {

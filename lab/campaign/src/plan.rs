@@ -5,10 +5,7 @@ use std::fmt;
 use fairpath::motion::MotionKind;
 use fairpath::place::Placement;
 use fairpath::random::Random;
-use fairpath::schedule::{
-    Broadcast, DeterministicBudget, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability,
-    ProbabilisticBudget, RelativeError, Scheduler, Scheduling, Waiting, Weighting,
-};
+use fairpath::schedule::{Scheduler, SchedulerChoice, Weighting};
 use fairpath::session::Budget;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
@@ -71,72 +68,59 @@ pub enum Drivers {
     Scripts,
 }
 
-/// A scheduler and its parameters. Budgets are in copies per trigger.
+/// A scheduler and its budget in copies per trigger.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(missing_docs, reason = "each is the scheduler of that name")]
-pub enum SchedulerPlan {
-    Broadcast,
-    EveryNth(u64),
-    SchedulingDiscard { at_reception: bool },
-    SchedulingSend { at_reception: bool },
-    RelativeError,
-    FixedProbability(f64),
-    ProbabilisticBudget(f64, usize),
-    DeterministicBudget(f64, usize),
-    ErrorIndex(f64),
+pub struct SchedulerPlan {
+    /// The scheduler.
+    pub choice: SchedulerChoice,
+    /// The budget, for schedulers that have one.
+    pub budget: f64,
 }
 
 impl SchedulerPlan {
-    /// Returns the scheduler.
+    /// Builds the scheduler.
     pub fn build(self) -> Box<dyn Scheduler<Vec2>> {
-        match self {
-            Self::Broadcast => Box::new(Broadcast),
-            Self::EveryNth(n) => Box::new(EveryNth::new(n)),
-            Self::SchedulingDiscard { at_reception } => scheduling(Waiting::Discard, at_reception),
-            Self::SchedulingSend { at_reception } => scheduling(Waiting::Send, at_reception),
-            Self::RelativeError => Box::new(RelativeError::new()),
-            Self::FixedProbability(probability) => Box::new(FixedProbability::new(probability)),
-            Self::ProbabilisticBudget(budget, weighting) => {
-                Box::new(ProbabilisticBudget::new(budget, Weighting::ALL[weighting]))
-            }
-            Self::DeterministicBudget(budget, weighting) => {
-                Box::new(DeterministicBudget::new(budget, Weighting::ALL[weighting]))
-            }
-            Self::ErrorIndex(budget) => Box::new(ErrorIndex::new(ErrorIndexConfig::new(budget))),
-        }
+        // Plans carry every number that otherwise follows from the count of receivers.
+        self.choice.build(1, self.budget)
     }
 
-    /// Returns the mean number of copies per trigger that it may claim; `None` if it does not
-    /// promise one.
+    /// The copies that the scheduler may claim per trigger in the long run. `None` where no limit
+    /// holds at every trigger.
     pub fn copies_per_trigger(self, receivers: usize) -> Option<f64> {
-        match self {
-            Self::EveryNth(n) => Some(receivers as f64 / n as f64),
-            Self::FixedProbability(probability) => Some(probability * receivers as f64),
-            Self::ProbabilisticBudget(budget, _) | Self::DeterministicBudget(budget, _) => Some(budget),
+        match self.choice {
+            SchedulerChoice::EveryNth { n } => n.map(|n| receivers as f64 / n as f64),
+            SchedulerChoice::FixedProbability { probability } => {
+                probability.map(|probability| probability * receivers as f64)
+            }
+            SchedulerChoice::ProbabilisticBudget { .. } | SchedulerChoice::DeterministicBudget { .. } => {
+                Some(self.budget)
+            }
             _ => None,
         }
     }
 
     fn draw(random: &mut Random, clients: usize) -> Self {
-        let some = random.between(0.2, 0.8) * clients as f64;
-        let weighting = random.below(5) as usize;
-        match random.below(9) {
-            0 => Self::Broadcast,
-            1 => Self::EveryNth(2 + random.below(4)),
-            2 => Self::SchedulingDiscard { at_reception: random.chance(0.5) },
-            3 => Self::SchedulingSend { at_reception: random.chance(0.5) },
-            4 => Self::RelativeError,
-            5 => Self::FixedProbability(random.between(0.1, 0.9)),
-            6 => Self::ProbabilisticBudget(some, weighting),
-            7 => Self::DeterministicBudget(some, weighting),
-            _ => Self::ErrorIndex(some),
-        }
+        let budget = random.between(0.2, 0.8) * clients as f64;
+        let weighting = Weighting::ALL[random.below(5) as usize];
+        let choice = match random.below(9) {
+            0 => SchedulerChoice::Broadcast,
+            1 => SchedulerChoice::EveryNth { n: Some(2 + random.below(4)) },
+            2 => SchedulerChoice::SchedulingDiscard { at_reception: random.chance(0.5) },
+            3 => SchedulerChoice::SchedulingSend { at_reception: random.chance(0.5) },
+            4 => SchedulerChoice::RelativeError,
+            5 => SchedulerChoice::FixedProbability { probability: Some(random.between(0.1, 0.9)) },
+            6 => SchedulerChoice::ProbabilisticBudget { weighting },
+            7 => SchedulerChoice::DeterministicBudget { weighting },
+            _ => SchedulerChoice::ErrorIndex { fairness: 1.0 },
+        };
+        Self { choice, budget }
     }
 }
 
-fn scheduling(waiting: Waiting, at_reception: bool) -> Box<dyn Scheduler<Vec2>> {
-    let scheduling = Scheduling::new(waiting);
-    Box::new(if at_reception { scheduling.equal_at_reception() } else { scheduling })
+impl fmt::Display for SchedulerPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with budget {:.2}", self.choice, self.budget)
+    }
 }
 
 /// Something that goes wrong, or that somebody does.
@@ -405,7 +389,7 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "seed {}: {} clients, {} drones, {} balls, {:?}, {:?}, {:?}, {:?}, {} B/s burst {}, ",
+            "seed {}: {} clients, {} drones, {} balls, {:?}, {}, {:?}, {:?}, {} B/s burst {}, ",
             self.seed,
             self.clients,
             self.drones,

@@ -55,7 +55,7 @@ fn names(plan: &Plan) -> Vec<String> {
     let any_link = |holds: fn(&fairpath_sim::LinkConfig) -> bool| plan.links.iter().flatten().any(holds);
     let mut names: Vec<String> =
         plan.incidents.iter().map(|(_, incident)| name(format!("{incident:?}"))).collect();
-    names.extend([name(format!("{:?}", plan.scheduler)), name(format!("{:?}", plan.placement))]);
+    names.extend([name(format!("{:?}", plan.scheduler.choice)), name(format!("{:?}", plan.placement))]);
     let faults = [
         ("loss", any_link(|link| link.loss.mean_ratio() > 0.01)),
         ("bursts", any_link(|link| link.loss.good_to_bad > 0.0)),

@@ -11,7 +11,7 @@ use crate::print;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run a file of expected values through the nine DIS models
+    /// Compare the nine DIS models with a file of expected values
     #[command(after_help = "Example:\n  fairpath dis check vectors.json\n\n\
         Prints passes per model and the worst relative error.\n\
         Exit code: 0 all hold, 1 some do not, 2 bad input.")]

@@ -7,27 +7,28 @@ use clap::Args;
 use fairpath::time::Span;
 use fairpath_experiments::experiment::Settings;
 use fairpath_experiments::fairness::exploration::Exploration;
-use fairpath_experiments::fairness::{Contender, Jitter, Model, Receiver, Trial};
+use fairpath_experiments::fairness::{Jitter, LabScheduler, Model, Receiver, Trial};
 use fairpath_experiments::files::open_rtt_trace;
 
 use crate::BadInput;
-use crate::lab::{self, Told, delay};
+use crate::lab::{self, Output, delay};
 use crate::motion::MotionOptions;
+use crate::options::{ModelChoice, NamedList, scheduler_help, schedulers};
 use crate::print::quoted;
 
-/// Play schedulers against each other: who is told of a DR vector, and is that fair?
+/// Compare schedulers: accuracy, fairness and cost
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = LONG_HELP)]
-pub(crate) struct Fairness {
+pub(crate) struct FairnessArguments {
     #[command(flatten)]
     motion: MotionOptions,
-    /// One-way delays in ms, or n:low-high for n of them spaced evenly
+    /// The receivers' one-way delays in ms, or n:low-high for n delays spaced evenly
     #[arg(long, value_name = "MS,…", default_value = "800,500,200", allow_hyphen_values = true)]
     receivers: String,
     /// Draw the n delays of n:low-high at random instead
     #[arg(long, conflicts_with = "rtt")]
     drawn: bool,
-    /// Receivers behind recorded round trips instead (columns t,rtt_ms), one for each file
+    /// Files of recorded round trips (columns t,rtt_ms), one receiver for each
     #[arg(
         long,
         visible_alias = "rtt-trace",
@@ -39,38 +40,44 @@ pub(crate) struct Fairness {
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", default_value = "0", allow_hyphen_values = true)]
     jitter: String,
-    /// Jitter is normal, with --jitter as its standard deviation
+    /// Draw jitter from a normal distribution with --jitter as its standard deviation
     #[arg(long)]
     normal: bool,
-    /// Who plays: all, or names
-    #[arg(long, value_name = "NAME,…", default_value = "all")]
-    schedulers: String,
+    /// The schedulers to compare: all, or names
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        default_value = "all",
+        value_parser = schedulers,
+        long_help = scheduler_help("The schedulers to compare: all, or names separated by commas")
+    )]
+    schedulers: NamedList<LabScheduler>,
     /// DR vectors per trigger [default: a third of the receivers]
     #[arg(long, value_name = "B", allow_hyphen_values = true)]
     budget: Option<String>,
-    /// How far receivers may be off before a DR vector is cut, in units of length
+    /// The owner generates a DR vector when receivers are off by more than this length
     #[arg(long, value_name = "E", default_value = "0.3", allow_hyphen_values = true)]
     threshold: String,
-    /// What DR vectors predict with: linear or circular
-    #[arg(long, default_value = "linear")]
-    model: String,
+    /// What DR vectors extrapolate with
+    #[arg(long, value_enum, default_value_t = ModelChoice::Linear)]
+    model: ModelChoice,
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// How many tanks, or how often a recording is played with other dice [default: 5 tanks, 1
-    /// recording]
+    /// How many tanks, or how often a recording is played with other random numbers [default: 5
+    /// tanks, 1 recording]
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     seeds: Option<String>,
     #[command(flatten)]
-    told: Told,
+    output: Output,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   fairpath lab fairness
-  fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,deterministic,error-index
-  fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {scheduler, spread, mean}'
-  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic,error-index
+  fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,error-index
+  fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {mean}'
+  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic-budget,error-index
   fairpath lab fairness --rtt home.csv,train.csv.gz,satellite.csv
 
 Exit code: 0 done, 2 bad input.";
@@ -78,42 +85,50 @@ Exit code: 0 done, 2 bad input.";
 const LONG_HELP: &str = "\
 Examples:
   fairpath lab fairness
-  fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,deterministic,error-index
-  fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {scheduler, spread, mean}'
-  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic,error-index
+  fairpath lab fairness --motion match.csv.gz --jitter 100 --schedulers every-nth,error-index
+  fairpath lab fairness --receivers 32:20-400 --budget 8 --seeds 10 --json | jq '.rows[] | {mean}'
+  fairpath lab fairness --receivers 128:20-400 --drawn --schedulers deterministic-budget,error-index
   fairpath lab fairness --rtt home.csv,train.csv.gz,satellite.csv
 
 results.json and --json have one row per scheduler:
-  mean, spread, spread_over_time, worst   accumulated error (length × s): mean and standard deviation over the receivers at the
-                                          end, the latter averaged over time, and the worst receiver's
-  jain, dr_vectors, bytes                 Jain's index, and what it cost
-  spread_ratio, mean_ratio, dr_vectors_ratio   to every-nth (the papers' 1/3 base) at the same budget; …_low and …_high are the
-                                          ends of a 95 % interval, from a paired bootstrap over tanks or stretches
-  distance                                mean distance between the real and the placed entity
-  estimate_error, estimated_share         how far the sender's ledger was off at the triggers, as a mean over triggers and
-                                          receivers, and how often it was an estimate for want of receipts
-  settled_error_max, unsettled_copies     the farthest it was off where all receipts were in, and how many copies were given
-                                          up on without one
+  mean, spread         accumulated error (length × s) at the end: mean and standard deviation over
+                       the receivers
+  spread_over_time     the standard deviation averaged over time
+  worst                the accumulated error of the worst receiver
+  jain                 Jain's fairness index
+  dr_vectors, bytes    the cost
+  spread_ratio, mean_ratio, dr_vectors_ratio
+                       to every-nth (1/3 base in the papers) at the same budget; …_low and …_high are
+                       a 95 % interval from a paired bootstrap over tanks or stretches
+  distance             mean distance between the real and the placed entity
+  estimate_error       how far the sender's ledger was off at the triggers, as a mean over triggers
+                       and receivers
+  estimated_share      how often the ledger estimated because receipts were missing
+  settled_error_max    how far the ledger was off at most where all receipts were in
+  unsettled_copies     copies that were given up without a receipt
 
 Exit code: 0 done, 2 bad input.";
 
-/// Beyond this a plot has no room and a run no end.
+/// More do not fit into a plot, and take too long.
 const RECEIVERS_MAX: usize = 1024;
 const SEEDS_MAX: u64 = 1000;
 
-impl Fairness {
+impl FairnessArguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
         let exploration = Exploration {
-            contenders: contenders(&self.schedulers)?,
+            schedulers: self.schedulers.chosen.clone(),
             receivers: self.receivers()?,
             budget: self.budget.as_deref().map(budget).transpose()?,
             threshold: threshold(&self.threshold)?,
-            model: model(&self.model)?,
+            model: match self.model {
+                ModelChoice::Linear => Model::Linear,
+                ModelChoice::Circular => Model::Circular,
+            },
             games: self.seeds()?,
         };
         let settings = Settings { seed: self.seed, motion: self.motion.open()?, ..Settings::default() };
-        let out = self.told.out_or(Path::new("fairpath-out").join("fairness"));
-        lab::run_one(&exploration, &settings, &self.command_line(), &out, &self.told)?;
+        let out = self.output.out_or(Path::new("fairpath-out").join("fairness"));
+        lab::run_one(&exploration, &settings, &self.command_line(), &out, &self.output)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -135,7 +150,7 @@ impl Fairness {
         }
     }
 
-    /// The line that repeats this run: what decides the numbers, not where they go.
+    /// The command line that repeats this run: the options that decide the numbers.
     fn command_line(&self) -> String {
         let mut line = format!("fairpath lab fairness --seed {}{}", self.seed, self.motion.words());
         let mut add = |option: &str, value: &str| line += &format!(" {option} {}", quoted(value));
@@ -146,12 +161,12 @@ impl Fairness {
             let files: Vec<_> = self.rtt.iter().map(|path| path.to_string_lossy()).collect();
             add("--rtt", &files.join(","));
         }
-        add("--schedulers", &self.schedulers);
+        add("--schedulers", &self.schedulers.text);
         if let Some(budget) = &self.budget {
             add("--budget", budget);
         }
         add("--threshold", &self.threshold);
-        add("--model", &self.model);
+        add("--model", self.model.name());
         if let Some(seeds) = &self.seeds {
             add("--seeds", seeds);
         }
@@ -162,13 +177,6 @@ impl Fairness {
         }
         line
     }
-}
-
-fn contenders(text: &str) -> Result<Vec<Contender>, BadInput> {
-    if text.trim().eq_ignore_ascii_case("all") {
-        return Ok(Contender::MAIN.to_vec());
-    }
-    text.split(',').map(|name| Contender::by_name(name.trim()).map_err(BadInput::from)).collect()
 }
 
 /// `800,500,200`, or `32:20-400`: spaced evenly, or drawn if there is a seed to draw with.
@@ -222,11 +230,4 @@ fn threshold(text: &str) -> Result<f64, BadInput> {
     let given = text.trim().parse::<f64>().ok().filter(|threshold| threshold.is_finite() && *threshold > 0.0);
     let fix = format!("give a length above 0, such as {}", Trial::THRESHOLD);
     given.ok_or_else(|| BadInput::of("--threshold", text, &fix))
-}
-
-fn model(text: &str) -> Result<Model, BadInput> {
-    [Model::Linear, Model::Circular]
-        .into_iter()
-        .find(|model| model.name().eq_ignore_ascii_case(text.trim()))
-        .ok_or_else(|| BadInput::of("--model", text, "give linear or circular"))
 }

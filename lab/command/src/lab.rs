@@ -3,44 +3,46 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use fairpath::time::Span;
-use fairpath_experiments::experiment::{Experiment, Progress, Settings, Silent};
-use fairpath_experiments::experiments::{X9, X15};
-use fairpath_experiments::index::{self, Entry};
+use fairpath_experiments::experiment::{Experiment, ExperimentGroup, Progress, RunOption, Settings};
+use fairpath_experiments::index::{self, IndexEntry};
 use fairpath_experiments::record::TanksMatch;
 use fairpath_experiments::run::RunError;
 use fairpath_experiments::{experiments, run};
+use fairpath_games::GameChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::BadInput;
-use crate::fairness::Fairness;
+use crate::fairness::FairnessArguments;
 use crate::laps::{Laps, open_all};
-use crate::live::stage::Processes;
+use crate::live::EndCondition;
 use crate::motion::MotionOptions;
-use crate::online;
+use crate::options::games;
 use crate::prediction::{CountPackets, Eval, Tune};
 use crate::print;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run an experiment; write its numbers, plots and report
-    Run(Box<Run>),
+    Run(Box<RunArguments>),
     /// Play a match of bots and write it to a file that `lab run --motion` reads
-    Record(Record),
-    /// Play schedulers against each other: who is told of a DR vector, and is that fair?
-    Fairness(Box<Fairness>),
-    /// Score predictors on recordings: where will they be in 0.3 to 2.1 s?
+    Record(RecordArguments),
+    /// Compare schedulers: accuracy, fairness and cost
+    Fairness(Box<FairnessArguments>),
+    /// Score predictors on recordings: where will players be in 0.3 to 2.1 s?
     Eval(Box<Eval>),
-    /// Count the packets that keep receivers within a threshold, beside the fewest there could be
+    /// Count the packets that keep receivers within a threshold, beside the fewest possible
     Packets(CountPackets),
-    /// Choose the adaptive predictor's numbers, leaving each recording out in turn
+    /// Choose the adaptive predictor's parameters, leaving each recording out in turn
     Tune(Tune),
-    /// Predict recorded laps, each by a line that the others have worn into the track
+    /// Predict recorded laps, each by the mean line of the others
     Laps(Laps),
-    /// List the experiments there are
+    /// List the experiments
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,
 }
@@ -49,43 +51,43 @@ pub(crate) enum Command {
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  \
-        fairpath lab run X1\n  \
+        fairpath lab run placement\n  \
         fairpath lab run all --seed 7 --out everything\n  \
-        fairpath lab run X1 --motion match.csv.gz --delays 100,300,800 --jitter 20 --out my-match\n  \
-        fairpath lab run X1 --json | jq '.claims[] | {id, held, measured}'\n\n\
+        fairpath lab run placement --motion match.csv.gz --delays 100,300,800 --jitter 20\n  \
+        fairpath lab run X6 --json | jq '.claims[] | {id, held, measured}'\n\n\
         Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.",
     after_long_help = LONG_HELP
 )]
-pub(crate) struct Run {
-    /// Which one: see `fairpath lab list`; or all of them
+pub(crate) struct RunArguments {
+    /// The experiment's name or alias, or all
+    #[arg(value_name = "EXPERIMENT", value_parser = experiment_names(), ignore_case = true)]
     experiment: String,
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
     motion: MotionOptions,
-    /// One-way delays to try, in ms, instead of the experiment's own
+    /// One-way delays in ms, instead of the experiment's own
     #[arg(long, value_name = "MS,…", value_delimiter = ',', value_parser = delay)]
     delays: Option<Vec<Span>>,
     /// Delays vary evenly by up to this many ms to either side
     #[arg(long, value_name = "MS", value_parser = delay)]
     jitter: Option<Span>,
-    /// How many tanks drive in the experiments on fairness (X2 to X8, X17, EI, H), instead of their
-    /// own number: the more, the less is chance
+    /// How many tanks drive in the experiments on fairness: the more, the smaller the part of
+    /// chance
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     tanks: Option<u64>,
-    /// Recorded laps that X15 is to be judged on beside its own: CSV, plain or gzipped
+    /// Recorded laps to judge trend-line on, beside its own: CSV, plain or gzipped
     #[arg(long, value_name = "FILE", num_args = 1..)]
     laps: Vec<PathBuf>,
-    /// How long X9 plays, in real time [default: 130]
+    /// How long live-objects plays, in seconds of real time [default: 130]
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(15..=3600))]
     seconds: Option<u32>,
-    /// Over real sockets through a middleman, in real time, instead of in virtual time: X13, X14
-    /// and X16
+    /// Run over real sockets and a middleman in real time, instead of in virtual time
     #[arg(long)]
     live: bool,
     #[command(flatten)]
-    told: Told,
+    output: Output,
     /// Exit with 1 if a claim does not hold
     #[arg(long)]
     strict: bool,
@@ -93,9 +95,8 @@ pub(crate) struct Run {
 
 /// Where results go.
 #[derive(Args)]
-pub(crate) struct Told {
-    /// Directory for results.json, plots and report.html [default: fairpath-out/ and the
-    /// experiment]
+pub(crate) struct Output {
+    /// Directory for results.json, plots and report.html [default: fairpath-out/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print results.json to stdout instead of the tables
@@ -103,7 +104,7 @@ pub(crate) struct Told {
     json: bool,
 }
 
-impl Told {
+impl Output {
     pub(crate) fn out_or(&self, usual: PathBuf) -> PathBuf {
         self.out.clone().unwrap_or(usual)
     }
@@ -114,50 +115,57 @@ impl Told {
 #[command(after_help = "Examples:\n  \
         fairpath lab record tanks\n  \
         fairpath lab record tanks --seed 7 --seconds 300 --players 20 --out my-match.csv\n  \
-        fairpath lab run X1 --motion fairpath-out/tanks.parquet\n\n\
-        Writes one file per table, with the columns of a trace: where every tank and shot was at every tick\n\
-        (NAME.parquet or NAME.csv), what the drivers did (NAME.inputs.…) and, beside CSV, what the run was\n\
-        (NAME.metadata.csv; Parquet has it inside).\n\n\
+        fairpath lab run placement --motion fairpath-out/tanks.parquet\n\n\
+        Writes one file per table: the position of every tank and shot at every tick (NAME.parquet or NAME.csv), \
+        the drivers' inputs (NAME.inputs.…) and, beside CSV, the settings of the match (NAME.metadata.csv; a \
+        Parquet file contains them).\n\n\
         Exit code: 0 done, 2 bad input.")]
-pub(crate) struct Record {
-    /// Which game; so far: tanks
-    game: String,
-    /// Map, bots and dice follow from it
+pub(crate) struct RecordArguments {
+    /// The game
+    #[arg(value_parser = games(&GameChoice::ALL), ignore_case = true)]
+    game: GameChoice,
+    /// Map, bots and random numbers follow from it
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().seed)]
     seed: u64,
-    /// How long the match lasts
+    /// The length of the match in seconds
     #[arg(long, value_name = "S", default_value_t = TanksMatch::default().secs)]
     seconds: u32,
-    /// How many tanks there are on both sides together
+    /// The number of tanks, both teams together
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().players)]
     players: u32,
-    /// How many boxes stand in their way, at most
+    /// The greatest number of boxes on the field
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().boxes)]
     boxes: usize,
-    /// Where to: a name that ends in .parquet or .csv
+    /// The file to write; its name ends in .parquet or .csv
     #[arg(long, value_name = "FILE", default_value = "fairpath-out/tanks.parquet")]
     out: PathBuf,
 }
 
 const LONG_HELP: &str = "\
 Examples:
-  fairpath lab run X1
+  fairpath lab run placement
   fairpath lab run all --seed 7 --out everything
-  fairpath lab run X1 --motion match.csv.gz --delays 100,300,800 --jitter 20 --out my-match
-  fairpath lab run X1 --json | jq '.claims[] | {id, held, measured}'
-  fairpath lab run X13 --live
+  fairpath lab run placement --motion match.csv.gz --delays 100,300,800 --jitter 20
+  fairpath lab run X6 --json | jq '.claims[] | {id, held, measured}'
+  fairpath lab run jet-car --live
 
-A recording has the header `t,entity,team,x,y` (s, m; NAME.breaks.csv.gz beside NAME.csv.gz with `t,entity,reason` is
-used as well) or BZFlag's `t_ms,player,team,…,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,…`, or it is what
-`fairpath lab record` wrote, as Parquet or CSV.
+A recording is one of:
+  CSV with the header `t,entity,team,x,y` in seconds and metres; NAME.breaks.csv.gz beside NAME.csv.gz
+  with `t,entity,reason` is read too
+  BZFlag's `t_ms,player,team,…,x,y,z,vx,vy,vz,azimuth,angvel,life,forced,…`
+  a file that `fairpath lab record` wrote, as Parquet or CSV
 
 results.json and --json have:
-  experiment, seed, version, command, motion, delays_ms, jitter_ms   what was run, and how to repeat it
+  experiment, name, seed, version, command, motion, delays_ms, jitter_ms
+             what was run, and how to repeat it
   rows[]     one object per row of the table, the same keys in each; a key ends in its unit
-  claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected, paper, remark
+  claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected,
+             paper, remark
   figures[], notes[]
-With `all` there is a folder for each experiment, an index.html that leads to them, and --json prints a list; X9, which is
-played by processes in real time, is passed over.
+
+`all` writes a folder for each experiment and an index.html that links to them; with --json it prints
+a list. An option applies to the experiments that take it. With --motion, experiments that take no
+recording are not run; nor is live-objects, which plays in real time.
 
 Exit code: 0 done, 1 a claim does not hold (only with --strict), 2 bad input.";
 
@@ -171,80 +179,85 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Tune(tune) => tune.execute(),
         Command::Laps(laps) => laps.execute(),
         Command::List => {
-            print::to_stdout(&print::list(experiments::all()))?;
+            print::to_stdout(&print::list(&ExperimentGroup::ALL))?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-/// What `lab run` takes for every experiment there is.
+/// The word for every experiment.
 const ALL: &str = "all";
 
-impl Run {
+impl RunArguments {
     fn execute(self) -> Result<ExitCode, BadInput> {
-        if !self.laps.is_empty() && !self.experiment.eq_ignore_ascii_case("X15") {
-            return Err("only X15 takes --laps: run it, or leave them out".into());
-        }
-        if self.seconds.is_some() && !self.experiment.eq_ignore_ascii_case("X9") {
-            return Err("only X9 takes --seconds: run it, or leave them out".into());
-        }
         let settings = Settings {
             seed: self.seed,
             motion: self.motion.open()?,
             delays: self.delays.clone(),
             jitter: self.jitter,
             tanks: self.tanks,
+            laps: open_all(&self.laps)?,
+            length: self.seconds.map(|seconds| Span::from_secs(seconds.into())),
+            executable: None,
         };
-        let any_refuted = if self.live {
-            let experiment = online::trials::find(&self.experiment)
-                .ok_or_else(|| BadInput::of("--live", &self.experiment, "choose one of X13, X14, X16"))?;
-            let usual = Path::new("fairpath-out").join(format!("{}-live", experiment.id()));
-            let command = format!("{} --live", self.command_line(experiment.id()));
-            run_one(experiment, &settings, &command, &self.told.out_or(usual), &self.told)?
-        } else if self.experiment.eq_ignore_ascii_case(ALL) {
-            self.run_all(&settings)?
-        } else {
-            let recordings = open_all(&self.laps)?;
-            let with_laps = X15 { recordings: &recordings };
-            let experiment = if self.laps.is_empty() { find(&self.experiment)? } else { &with_laps };
-            let live = X9 { stage: &Processes, length: self.seconds.map_or(X9::LENGTH, seconds) };
-            let experiment = if experiment.id() == live.id() { &live } else { experiment };
-            let out = self.told.out_or(Path::new("fairpath-out").join(experiment.id()));
-            run_one(experiment, &settings, &self.command_line(experiment.id()), &out, &self.told)?
+        let any_refuted = match experiments::find(&self.experiment) {
+            None => self.run_all(&settings)?,
+            Some(experiment) => self.run_single(experiment, settings)?,
         };
         Ok(if self.strict && any_refuted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// Runs every experiment into a folder of its own, and says whether a claim did not hold. One
-    /// that cannot work with these settings is passed over, with its reason.
+    fn run_single(&self, experiment: &dyn Experiment, settings: Settings) -> Result<bool, BadInput> {
+        let declaration = experiment.declaration();
+        let name = declaration.name;
+        let settings = Settings { executable: Some(std::env::current_exe()?), ..settings };
+        let Some(live) = declaration.live.filter(|_| self.live) else {
+            if self.live {
+                declaration.check_option(RunOption::Live)?;
+            }
+            let out = self.output.out_or(Path::new("fairpath-out").join(name));
+            return run_one(experiment, &settings, &self.command_line(name), &out, &self.output);
+        };
+        let out = self.output.out_or(Path::new("fairpath-out").join(format!("{name}-live")));
+        run_one(live, &settings, &format!("{} --live", self.command_line(name)), &out, &self.output)
+    }
+
+    /// Runs every experiment into a folder of its own, and returns whether a claim did not hold. An
+    /// experiment that cannot work with these settings is not run; its entry says why.
     fn run_all(&self, settings: &Settings) -> Result<bool, BadInput> {
-        let out = self.told.out_or("fairpath-out".into());
+        if self.live {
+            let named = experiments::taking(RunOption::Live).join(", ");
+            return Err(format!("--live takes one experiment at a time; run one of {named}").into());
+        }
+        let out = self.output.out_or("fairpath-out".into());
         let mut entries = Vec::new();
         for experiment in experiments::all() {
-            let command = self.command_line(experiment.id());
-            let into = out.join(experiment.id());
-            let entry = match with_bar(experiment.id(), |progress| {
-                run::run(*experiment, settings, &command, &into, progress)
-            }) {
-                Ok(finished) => Entry::Finished(Box::new(finished.results)),
-                Err(RunError::CannotRun(reason)) => Entry::passed_over(*experiment, &reason),
-                Err(error) => return Err(error.into()),
-            };
-            if !self.told.json {
+            let declaration = experiment.declaration();
+            let command = self.command_line(declaration.name);
+            let into = out.join(declaration.name);
+            let settings = settings.clone().limited_to(declaration);
+            let entry =
+                match run::run(*experiment, &settings, &command, &into, &ProgressLine::new(declaration.name))
+                {
+                    Ok(finished) => IndexEntry::Finished(Box::new(finished.results)),
+                    Err(RunError::CannotRun(reason)) => IndexEntry::passed_over(*experiment, &reason),
+                    Err(error) => return Err(error.into()),
+                };
+            if !self.output.json {
                 print::to_stdout(&print::entry(&entry))?;
             }
             entries.push(entry);
         }
         let page = index::write(&entries, &self.command_line(ALL), &out)?;
-        if self.told.json {
+        if self.output.json {
             print::to_stdout(&index::to_json(&entries))?;
         } else {
             print::to_stdout(&format!("\nindex: {}\n", page.display()))?;
         }
-        Ok(entries.iter().any(Entry::any_refuted))
+        Ok(entries.iter().any(IndexEntry::any_refuted))
     }
 
-    /// The line that repeats this run: what decides the numbers, not where they go.
+    /// The command line that repeats this run: the options that decide the numbers.
     fn command_line(&self, experiment: &str) -> String {
         let mut line = format!("fairpath lab run {experiment} --seed {}", self.seed);
         line += &self.motion.words();
@@ -268,30 +281,31 @@ impl Run {
     }
 }
 
-impl Record {
+impl RecordArguments {
     fn execute(self) -> Result<ExitCode, BadInput> {
-        if self.game != "tanks" {
-            return Err(format!("there is no game {:?}: choose one of tanks", self.game).into());
+        if self.game != GameChoice::Tanks {
+            return Err(format!("{} cannot be recorded yet; record tanks", self.game).into());
         }
         let Self { seed, seconds: secs, players, boxes, .. } = self;
         let recorded = TanksMatch { seed, secs, players, boxes };
-        let written = with_bar("tanks", |progress| recorded.record(&self.out, progress))?;
+        let written = recorded.record(&self.out, &ProgressLine::new("tanks"))?;
         print::to_stdout(&print::recorded(&written))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Runs an experiment, prints what was found, and says whether a claim did not hold.
+/// Runs an experiment, prints its results, and returns whether a claim did not hold.
 pub(crate) fn run_one(
     experiment: &dyn Experiment,
     settings: &Settings,
     command: &str,
     out: &Path,
-    told: &Told,
+    output: &Output,
 ) -> Result<bool, BadInput> {
-    let finished =
-        with_bar(experiment.id(), |progress| run::run(experiment, settings, command, out, progress))?;
-    if told.json {
+    let progress = ProgressLine::new(experiment.declaration().name);
+    let finished = run::run(experiment, settings, command, out, &progress)?;
+    drop(progress);
+    if output.json {
         print::to_stdout(&finished.results.to_json())?;
     } else {
         print::to_stdout(&print::results(&finished))?;
@@ -299,27 +313,14 @@ pub(crate) fn run_one(
     Ok(finished.results.any_refuted())
 }
 
-/// Shows how far some work is, where somebody watches.
-fn with_bar<T>(id: &'static str, work: impl FnOnce(&dyn Progress) -> T) -> T {
-    match Bar::new(id) {
-        Some(bar) => work(&bar),
-        None => work(&Silent),
-    }
+/// Parses `all`, or the name or alias of an experiment.
+fn experiment_names() -> impl TypedValueParser<Value = String> {
+    let declarations = experiments::all().iter().map(|experiment| experiment.declaration());
+    let named = declarations.map(|it| PossibleValue::new(it.name).alias(it.alias).help(it.title));
+    PossibleValuesParser::new([PossibleValue::new(ALL).help("Every experiment")].into_iter().chain(named))
 }
 
-fn find(id: &str) -> Result<&'static dyn Experiment, BadInput> {
-    experiments::find(id).ok_or_else(|| {
-        let known: Vec<&str> = experiments::all().iter().map(|experiment| experiment.id()).collect();
-        BadInput::from(format!("there is no experiment {id:?}: choose one of {}", known.join(", ")))
-    })
-}
-
-fn seconds(seconds: u32) -> Span {
-    Span::from_secs(seconds.into())
-}
-
-/// The longest delay that can be asked for. A minute: to the Moon and back 20 times; more is a slip
-/// of the unit.
+/// The longest delay: a minute. More is a mistake in the unit.
 const DELAY_MS_MAX: f64 = 60_000.0;
 
 pub(crate) fn delay(text: &str) -> Result<Span, String> {
@@ -329,40 +330,51 @@ pub(crate) fn delay(text: &str) -> Result<Span, String> {
     }
 }
 
-/// Progress as a bar on stderr. There is none where nobody watches: nothing is to be mixed into a
-/// log.
-struct Bar {
-    id: &'static str,
-    bar: ProgressBar,
+/// Progress as a bar on stderr, if stderr is a terminal; and Ctrl-C for experiments that ask.
+struct ProgressLine {
+    name: &'static str,
+    bar: Option<ProgressBar>,
+    /// Begun when an experiment first asks: until then Ctrl-C ends the process at once.
+    end: OnceLock<Option<EndCondition>>,
 }
 
-impl Bar {
-    fn new(id: &'static str) -> Option<Self> {
-        if !std::io::stderr().is_terminal() {
-            return None;
-        }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{msg:<24} {bar:32} {pos}/{len}  {eta} left");
-        bar.set_style(style.expect("the template is ours"));
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Some(Self { id, bar })
+impl ProgressLine {
+    fn new(name: &'static str) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{msg:<32} {bar:32} {pos}/{len}  {eta} left");
+            bar.set_style(style.expect("the template is a constant"));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Self { name, bar, end: OnceLock::new() }
     }
 }
 
-impl Progress for Bar {
+impl Progress for ProgressLine {
     fn begin(&self, what: &str, steps: u64) {
-        self.bar.reset();
-        self.bar.set_message(format!("{}: {what}", self.id));
-        self.bar.set_length(steps);
+        if let Some(bar) = &self.bar {
+            bar.reset();
+            bar.set_message(format!("{}: {what}", self.name));
+            bar.set_length(steps);
+        }
     }
 
     fn step(&self) {
-        self.bar.inc(1);
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.end.get_or_init(|| EndCondition::new(None).ok()).as_ref().is_some_and(EndCondition::is_here)
     }
 }
 
-impl Drop for Bar {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }

@@ -8,33 +8,35 @@ use fairpath_experiments::experiment::Settings;
 use fairpath_experiments::laps::{HORIZONS_MS, LapFile, LapTrial, open_laps};
 
 use crate::BadInput;
-use crate::lab::{self, Told};
+use crate::lab::{self, Output};
 use crate::print::all_quoted;
 
-/// Predict recorded laps, each by a line that the others have worn into the track
+/// Predict recorded laps, each by the mean line of the others
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
         fairpath lab laps --trace practice.csv.gz\n  \
         fairpath lab laps --trace monday.csv tuesday.csv --horizons 50,100,300,2000\n  \
-        fairpath lab laps --trace gnss.csv.gz --rate 10 --json | jq '.rows[] | {predictor, horizon_ms, mean}'\n\n\
-        Laps are CSV with the columns lap,t,x,y in seconds and metres, one row per sample, all laps of a file on one track. Each lap is\n\
-        predicted by a line of the others: linear, TDM, Jawad 2017's trend line as printed and as coded, ours (dense, and live from one DR\n\
-        vector), adaptive.\n\n\
-        results.json and --json have one row per file, predictor and horizon: mean, median, the 95 % interval of the mean over laps, and\n\
-        the ratios to linear and TDM with theirs.\n\n\
+        fairpath lab laps --trace gnss.csv.gz --rate 10 --json | jq '.rows[] | {predictor, mean}'\n\n\
+        Laps are CSV with the columns lap,t,x,y in seconds and metres, one row per sample, all laps of a file on one \
+        track. Each lap is predicted by constant velocity (linear), by constant acceleration (TDM), by Jawad 2017's \
+        trend line as printed and as coded, by our trend line (dense, and live from one DR vector), and by the \
+        adaptive predictor. The lines are made of the other laps.\n\n\
+        results.json and --json have one row per file, predictor and horizon: mean, median, the 95 % interval of the \
+        mean over laps, and the ratios to linear and TDM with their intervals.\n\n\
         Exit code: 0 done, 2 bad input.")]
 pub(crate) struct Laps {
     /// Recordings of laps
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     trace: Vec<PathBuf>,
-    /// How far ahead, in ms [default: 50,100,…,300,500,1000,1500,2000]
+    /// How far ahead to predict, in ms [default: 50,100,…,300,500,1000,1500,2000]
     #[arg(long, value_name = "MS,…", allow_hyphen_values = true)]
     horizons: Option<String>,
-    /// How many samples a second are known at most: GNSS has about 10 of its own [default: all]
+    /// The greatest number of samples per second that predictors see; GNSS has about 10 [default:
+    /// all]
     #[arg(long, value_name = "HZ", allow_hyphen_values = true)]
     rate: Option<String>,
     #[command(flatten)]
-    told: Told,
+    output: Output,
 }
 
 impl Laps {
@@ -44,12 +46,12 @@ impl Laps {
             horizons_ms: self.horizons.as_deref().map_or_else(|| Ok(HORIZONS_MS.to_vec()), horizons)?,
             rate_max: self.rate.as_deref().map(rate).transpose()?,
         };
-        let out = self.told.out_or(Path::new("fairpath-out").join("laps"));
-        lab::run_one(&trial, &Settings::default(), &self.command_line(), &out, &self.told)?;
+        let out = self.output.out_or(Path::new("fairpath-out").join("laps"));
+        lab::run_one(&trial, &Settings::default(), &self.command_line(), &out, &self.output)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The line that repeats this run: what decides the numbers, not where they go.
+    /// The command line that repeats this run: the options that decide the numbers.
     fn command_line(&self) -> String {
         let mut line = format!("fairpath lab laps --trace {}", all_quoted(&self.trace));
         for (option, value) in [("--horizons", &self.horizons), ("--rate", &self.rate)] {

@@ -1,8 +1,8 @@
-//! `fairpath`: run experiments on dead reckoning, record matches for them, play under delay, serve
-//! tanks to bots over real sockets, run a lobby and ask it, make a network worse, and check DIS
-//! vectors.
+//! `fairpath`: runs experiments on dead reckoning, records matches for them, plays games under
+//! delay, serves games over real sockets, runs and queries a lobby, impairs a network, and checks
+//! DIS vectors.
 //!
-//! Glue only: it reads the command line, opens files, asks the laboratory, a session or the
+//! Glue only: it parses the command line, opens files, calls the laboratory, a session or the
 //! middleman, and prints. Exit codes: 0 done, 1 a claim (with `--strict`) or a check did not hold,
 //! 2 the input or the command line is wrong.
 #![forbid(unsafe_code)]
@@ -19,14 +19,19 @@ mod laps;
 mod live;
 mod middleman;
 mod motion;
-mod online;
+mod options;
 mod play;
 mod prediction;
 mod print;
 
 /// Dead reckoning that is accurate, fair, predictive and playable under delay.
 #[derive(Parser)]
-#[command(name = "fairpath", version, after_help = "Example:\n  fairpath lab run X1 --seed 7")]
+#[command(
+    name = "fairpath",
+    version,
+    max_term_width = 100,
+    after_help = "Example:\n  fairpath lab run placement --seed 7"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -34,30 +39,29 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the experiments that judge the papers' claims, and record motion for them
+    /// Run experiments that test the papers' claims, and record motion for them
     #[command(
         subcommand,
-        after_help = "Example:\n  fairpath lab list\n  fairpath lab run X1 --motion match.csv.gz\n  \
+        after_help = "Example:\n  fairpath lab list\n  fairpath lab run placement --motion match.csv.gz\n  \
             fairpath lab record tanks --seconds 300"
     )]
     Lab(lab::Command),
-    /// Check IEEE 1278.1 dead reckoning
+    /// Check IEEE 1278.1 (DIS) dead reckoning
     #[command(subcommand, after_help = "Example:\n  fairpath dis check vectors.json")]
     Dis(dis::Command),
-    /// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss
-    /// and more
+    /// Run a UDP proxy that adds delay, jitter, loss and more between clients and a server
     Middleman(Box<middleman::Arguments>),
-    /// Run a server: tanks for bots, browsers and `record`, or a game for `play --connect`
+    /// Run a game server
     Serve(Box<live::serve::Arguments>),
-    /// Let bots play on a tank server, each over a connection of its own, and say what they see
+    /// Connect bots to a tank server and report how accurately they see each other
     Bots(Box<live::bots::Arguments>),
-    /// Watch a tank server, and write down where its tanks are seen
+    /// Watch a tank server and record where its tanks are placed
     Record(Box<live::record::Arguments>),
-    /// Run a lobby: servers and peers say that they are there, others find them and are introduced
+    /// Run a lobby, where servers and peers announce themselves and clients find them
     Lobby(Box<live::lobby::Arguments>),
-    /// Ask a lobby which servers there are, and how far away they are
+    /// List the servers of a lobby, with their round trips
     Servers(Box<live::servers::Arguments>),
-    /// Play a game in the terminal, with as much delay as you like
+    /// Play a game in the terminal, with any delay
     #[command(
         subcommand,
         after_help = "Example:\n  fairpath play jet-car --lag 200\n  fairpath play sailing --wind shifts --bot"
@@ -83,11 +87,11 @@ fn main() -> ExitCode {
     })
 }
 
-/// What was asked for cannot be done: one line that says what, where, and how to fix it.
+/// A request that cannot be carried out. The text is one line: what, where, and the fix.
 struct BadInput(String);
 
 impl BadInput {
-    /// The value of an option is wrong.
+    /// A value that an option does not take.
     fn of(option: &str, value: &str, fix: &str) -> Self {
         Self(format!("{option} {value}: {fix}"))
     }
@@ -103,7 +107,7 @@ impl<E: Display> From<E> for BadInput {
 mod tests {
     use super::*;
 
-    /// What documents show after these is given to the program.
+    /// The prefixes of commands in documents.
     const CALLS: [&str; 2] = ["cargo run --release -- ", "fairpath "];
 
     #[test]

@@ -24,63 +24,63 @@ use tokio::time::{Duration, sleep};
 use crate::BadInput;
 use crate::print;
 
-/// Make the network between a client and a server worse: a UDP proxy with delay, jitter, loss and
-/// more
+/// Run a UDP proxy that adds delay, jitter, loss and more between clients and a server
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
 pub(crate) struct Arguments {
-    /// Where clients send to instead; port 0 lets the system choose
+    /// The address that clients connect to; port 0 lets the system choose
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000")]
     listen: String,
-    /// The server
+    /// The address of the server
     #[arg(long, value_name = "HOST:PORT")]
     to: String,
-    /// Start from a preset: perfect, lan, broadband, mobile, wifi-bad or intercontinental
-    #[arg(long, value_name = "NAME")]
+    /// Start from a preset
+    #[arg(long, value_name = "NAME", value_parser = ["perfect", "lan", "broadband", "mobile", "wifi-bad", "intercontinental"])]
     link: Option<String>,
-    /// Every packet takes this long, one way
+    /// The one-way delay of every packet
     #[arg(long, value_name = "MS", allow_hyphen_values = true)]
     delay: Option<String>,
-    /// Delays vary evenly by up to this, or normally with this deviation
+    /// Delays vary evenly by up to this to either side, or normally with this deviation
     #[arg(long, value_name = "MS[,normal]", allow_hyphen_values = true)]
     jitter: Option<String>,
-    /// Whether packets wait for those before them: keep or free [default: free]
-    #[arg(long, value_name = "keep|free")]
+    /// Whether packets keep their order (keep) or may overtake (free) [default: free]
+    #[arg(long, value_name = "ORDER", value_parser = ["keep", "free"])]
     order: Option<String>,
-    /// Lost: a share, a share in bursts of so many, or the four of Gilbert and Elliott
+    /// The share of lost packets, optionally in bursts of so many, or the four probabilities of
+    /// Gilbert and Elliott
     #[arg(long, value_name = "SHARE[,BURST]|P,R,GOOD,BAD", allow_hyphen_values = true)]
     loss: Option<String>,
-    /// This share arrives twice
+    /// The share of packets that arrive twice
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     duplicate: Option<String>,
-    /// This share takes so much longer (20 ms) and is overtaken
+    /// The share of packets that are delayed by so much more [default: 20] and overtaken
     #[arg(long, value_name = "SHARE[,MS]", allow_hyphen_values = true)]
     reorder: Option<String>,
-    /// A bottleneck, and how much waits before it
+    /// The rate of a bottleneck, and the length of its queue
     #[arg(long, value_name = "KBIT/S[,BYTES]", allow_hyphen_values = true)]
     rate: Option<String>,
-    /// Add half of recorded round trips (columns t,rtt_ms), plain or gzipped
+    /// Add half of the round trips in this file (columns t,rtt_ms), plain or gzipped
     #[arg(long, value_name = "FILE")]
     rtt_trace: Option<String>,
-    /// Other settings to the server: 'delay 50 loss 0.1'
+    /// Settings for packets to the server: 'delay 50 loss 0.1'
     #[arg(long, value_name = "SETTINGS")]
     up: Vec<String>,
-    /// Other settings to the client
+    /// Settings for packets to the client
     #[arg(long, value_name = "SETTINGS")]
     down: Vec<String>,
-    /// Other settings for one client: '2 down delay 300', '10.0.0.7 loss 0.3'
-    #[arg(long, value_name = "WHO SETTINGS")]
+    /// Settings for one client: '2 down delay 300', '10.0.0.7 loss 0.3'
+    #[arg(long, value_name = "CLIENT SETTINGS")]
     client: Vec<String>,
-    /// Lines as on stdin, each at once or 'at 5s …'
+    /// A file of commands as on stdin, each at once or 'at 5s …'
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Every random choice follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// How many clients there may be; others are refused
+    /// The greatest number of clients; others are refused
     #[arg(long, value_name = "N", default_value_t = 64)]
     clients_max: usize,
-    /// End after this long, such as 10s; otherwise at Ctrl-C
+    /// End after this time, such as 10s [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     lasting: Option<String>,
     /// Print statistics as JSON, each on one line
@@ -92,19 +92,21 @@ const EXAMPLES: &str = "\
 Examples:
   fairpath middleman --to 127.0.0.1:7777 --delay 100 --jitter 20 --loss 0.05
   fairpath middleman --listen 0.0.0.0:7000 --to game.example.org:7777 --link wifi-bad
-  fairpath middleman --to 127.0.0.1:7777 --delay 50 --down 'delay 300' --client '2 loss 0.3' --for 60s --json
+  fairpath middleman --to 127.0.0.1:7777 --delay 50 --down 'delay 300' --client '2 loss 0.3'
   echo 'at 5s partition 3s' > cut && fairpath middleman --to 127.0.0.1:7777 --script cut
 
-It reads lines from stdin while it runs: 'down delay 300', 'client 2 loss 0.3', 'partition 3s', 'heal', 'rebind', 'statistics',
-'quit'; --help lists all. In the background give it < /dev/null.
+While it runs, it reads commands from stdin: 'down delay 300', 'client 2 loss 0.3', 'partition 3s', 'heal', 'rebind',
+'statistics', 'quit'; --help lists all. In the background pass < /dev/null.
 Exit code: 0 done, 2 bad input.";
 
 fn long_help() -> String {
     format!(
-        "{EXAMPLES}\n\nLines on stdin and in scripts (there also 'at 5s …', and # for remarks):\n{}\n\nSettings, also as options:\n{}\n\
-        Options are for both directions and everyone; then --up and --down, then --client. A line changes what is there and who \
-        comes later;\nwhat is on its way arrives as it was going to. Statistics: asked is what the link drew, measured is from \
-        receiving\na packet to having sent it, late is the difference packet by packet.",
+        "{EXAMPLES}\n\nCommands on stdin and in scripts (scripts also take 'at 5s …', and # for comments):\n{}\n\n\
+        Settings, also as options:\n{}\n\
+        Options apply to both directions and all clients; then --up and --down, then --client. A command changes \
+        present and later clients; packets on their way arrive as planned. Statistics: asked is the delay that the \
+        link drew, measured is the time from receiving a packet to having sent it, late is the difference packet by \
+        packet.",
         indented(COMMANDS),
         settings_help()
     )
@@ -143,7 +145,7 @@ impl Arguments {
         self.set_links(&mut config.links)?;
         let script =
             self.script.as_deref().map_or_else(|| Ok(Vec::new()), |path| read_script(path, &mut config))?;
-        let told = Told { to: config.to, seed: config.seed, json: self.json };
+        let told = MiddlemanRun { to: config.to, seed: config.seed, json: self.json };
         let handle = Middleman::start(config)?;
         let statistics = told.run(handle, script, lasting)?;
         print::to_stdout(&statistics)?;
@@ -224,30 +226,32 @@ fn timed(line: &str) -> Result<Timed, BadInput> {
     let Some(rest) = line.strip_prefix("at ") else {
         return Ok((Span::ZERO, Command::parse(line, open_trace)?));
     };
-    let (time, command) =
-        rest.trim_start().split_once(' ').ok_or_else(|| BadInput("say what to do then".into()))?;
+    let (time, command) = rest
+        .trim_start()
+        .split_once(' ')
+        .ok_or_else(|| BadInput("no command after the time; give one such as 'at 5s partition 3s'".into()))?;
     Ok((parse_span(time)?, Command::parse(command, open_trace)?))
 }
 
-/// A middleman at work, as the terminal sees it.
-struct Told {
+/// A running middleman and its terminal.
+struct MiddlemanRun {
     to: SocketAddr,
     seed: u64,
     json: bool,
 }
 
-/// What can happen next.
-enum Happening {
+/// What wakes the loop.
+enum WakeUp {
     Line(String),
     Scripted(Command),
     End,
 }
 
-impl Told {
-    /// Does as it is told until the end, and answers with the statistics.
+impl MiddlemanRun {
+    /// Carries out commands until the end, and returns the statistics.
     fn run(&self, handle: Middleman, script: Vec<Timed>, lasting: Option<Span>) -> Result<String, BadInput> {
         eprintln!(
-            "listening on {}, passing on to {} (seed {}); `help` says what can be changed, Ctrl-C ends",
+            "listening on {}, passing on to {} (seed {}); `help` lists the commands, Ctrl-C ends",
             handle.address(),
             self.to,
             self.seed
@@ -262,18 +266,18 @@ impl Told {
             loop {
                 let next = script.peek().map(|(at, _)| SharedInstant::ZERO + *at);
                 let happening = tokio::select! {
-                    () = &mut interrupted => Happening::End,
-                    () = sleep_until(&handle, end) => Happening::End,
+                    () = &mut interrupted => WakeUp::End,
+                    () = sleep_until(&handle, end) => WakeUp::End,
                     () = sleep_until(&handle, next) => {
-                        script.next().map_or(Happening::End, |(_, command)| Happening::Scripted(command))
+                        script.next().map_or(WakeUp::End, |(_, command)| WakeUp::Scripted(command))
                     }
-                    line = next_line(&mut lines) => Happening::Line(line),
+                    line = next_line(&mut lines) => WakeUp::Line(line),
                 };
                 let command = match happening {
-                    Happening::End => return Ok(()),
-                    Happening::Scripted(command) => command,
-                    Happening::Line(line) if line.trim().is_empty() => continue,
-                    Happening::Line(line) => match Command::parse(&line, open_trace) {
+                    WakeUp::End => return Ok(()),
+                    WakeUp::Scripted(command) => command,
+                    WakeUp::Line(line) if line.trim().is_empty() => continue,
+                    WakeUp::Line(line) => match Command::parse(&line, open_trace) {
                         Ok(command) => command,
                         Err(complaint) => {
                             eprintln!("error: {complaint}");
@@ -313,7 +317,11 @@ impl Told {
                 eprintln!("{}\n\nsettings:\n{}", indented(COMMANDS), settings_help());
                 return Ok(());
             }
-            _ => return Err(BadInput("this cannot be done while it runs".into())),
+            _ => {
+                return Err(BadInput(
+                    "this cannot be changed while the middleman runs; restart it with the option".into(),
+                ));
+            }
         };
         eprintln!("done, for {changed} {} now", if changed == 1 { "client" } else { "clients" });
         Ok(())
@@ -451,7 +459,7 @@ fn direction_as_lines(name: &str, direction: &DirectionStatistics) -> String {
     if direction.failures > 0 {
         let _ = writeln!(
             text,
-            "    {} times the system would not send, or nobody listened there",
+            "    {} packets could not be sent, or no program listened there",
             direction.failures
         );
     }

@@ -1,42 +1,40 @@
-//! Which recorded motion is played, and what of it.
+//! The options about recorded motion.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fairpath_experiments::experiment::{Half, Recorded};
 use fairpath_experiments::files::open_recording;
 
 use crate::BadInput;
 use crate::print::quoted;
 
-/// The options about recorded motion, the same for all that take it.
+/// The options about recorded motion, the same for all commands that take it.
 #[derive(Args)]
 pub(crate) struct MotionOptions {
-    /// Recorded motion instead of our own: CSV, plain or gzipped, or Parquet
+    /// A recording to use instead of generated motion: CSV, plain or gzipped, or Parquet
     #[arg(long, value_name = "FILE")]
     motion: Option<PathBuf>,
-    /// Leave out the height of recorded motion: only x and y are predicted, sent and compared
+    /// Ignore the height in the recording: predict, send and compare only x and y
     #[arg(long)]
     flat: bool,
-    /// Play only every other stretch of recorded motion, odd or even: tune on one half, judge on
-    /// the other
-    #[arg(long, value_name = "WHICH")]
-    half: Option<String>,
+    /// Use only every other stretch of the recording: tune on one half, judge on the other
+    #[arg(long, value_enum)]
+    half: Option<HalfChoice>,
 }
 
 impl MotionOptions {
-    /// Whether a recording was asked for.
+    /// Whether a recording is given.
     pub(crate) fn is_recorded(&self) -> bool {
         self.motion.is_some()
     }
 
-    /// Opens the recording, if one was asked for.
+    /// Opens the recording, if one is given.
     pub(crate) fn open(&self) -> Result<Option<Recorded>, BadInput> {
-        let half = self.half.as_deref().map(half).transpose()?;
         let Some(path) = &self.motion else {
-            return match (self.flat, &self.half) {
-                (true, _) => Err("--flat: give a recording with --motion, our own tanks are flat".into()),
-                (_, Some(_)) => Err("--half: give a recording with --motion".into()),
+            return match (self.flat, self.half) {
+                (true, _) => Err("--flat needs a recording; pass --motion FILE".into()),
+                (_, Some(_)) => Err("--half needs a recording; pass --motion FILE".into()),
                 _ => Ok(None),
             };
         };
@@ -44,16 +42,16 @@ impl MotionOptions {
         if self.flat {
             recorded.recording = recorded.recording.without_height();
         }
-        if let Some(half) = half {
-            recorded = recorded.only(half);
+        if let Some(half) = self.half {
+            recorded = recorded.only(half.half());
             if recorded.recording.stretches.is_empty() {
-                return Err(format!("--half: nothing is left of {}, play all of it", recorded.file).into());
+                return Err(format!("--half leaves no stretch of {}; leave --half out", recorded.file).into());
             }
         }
         Ok(Some(recorded))
     }
 
-    /// What repeats it on a command line, with a space before each word.
+    /// The options as a command line repeats them, with a space before each word.
     pub(crate) fn words(&self) -> String {
         let mut words = String::new();
         if let Some(motion) = &self.motion {
@@ -62,17 +60,27 @@ impl MotionOptions {
         if self.flat {
             words += " --flat";
         }
-        if let Some(half) = &self.half {
-            words += &format!(" --half {}", quoted(half));
+        if let Some(half) = self.half {
+            words += if half == HalfChoice::Odd { " --half odd" } else { " --half even" };
         }
         words
     }
 }
 
-fn half(text: &str) -> Result<Half, BadInput> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "odd" => Ok(Half::Odd),
-        "even" => Ok(Half::Even),
-        _ => Err(BadInput::of("--half", text, "give odd or even")),
+/// Every other stretch of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum HalfChoice {
+    /// The first stretch, the third, …
+    Odd,
+    /// The second stretch, the fourth, …
+    Even,
+}
+
+impl HalfChoice {
+    fn half(self) -> Half {
+        match self {
+            Self::Odd => Half::Odd,
+            Self::Even => Half::Even,
+        }
     }
 }

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use fairpath_experiments::experiment::Experiment;
-use fairpath_experiments::index::Entry;
+use fairpath_experiments::experiment::ExperimentGroup;
+use fairpath_experiments::experiments;
+use fairpath_experiments::index::IndexEntry;
 use fairpath_experiments::judge::Verdict;
 use fairpath_experiments::outcome::{Claim, Column, Rows};
 use fairpath_experiments::record::Written;
@@ -25,7 +26,8 @@ pub(crate) fn to_stdout(text: &str) -> io::Result<()> {
 /// What was found: heading, numbers, claims, and where to read more.
 pub(crate) fn results(finished: &Finished) -> String {
     let results = &finished.results;
-    let mut text = format!("{}: {} ({})\n", results.experiment, results.title, results.source);
+    let mut text =
+        format!("{} ({}): {} ({})\n", results.name, results.experiment, results.title, results.source);
     if let Some(motion) = &results.motion {
         let _ = writeln!(
             text,
@@ -67,29 +69,36 @@ pub(crate) fn recorded(written: &Written) -> String {
         let _ = writeln!(text, "  {}", file.display());
     }
     if let Some(file) = written.files.last() {
-        let _ = writeln!(text, "\nnext: fairpath lab run X1 --motion {}", quoted(&file.to_string_lossy()));
+        let _ =
+            writeln!(text, "\nnext: fairpath lab run placement --motion {}", quoted(&file.to_string_lossy()));
     }
     text
 }
 
 /// One experiment among all: its heading and its claims.
-pub(crate) fn entry(entry: &Entry) -> String {
+pub(crate) fn entry(entry: &IndexEntry) -> String {
     match entry {
-        Entry::Finished(results) => {
+        IndexEntry::Finished(results) => {
             let claims: String = results.claims.iter().map(claim).collect();
-            format!("{}: {} ({})\n{claims}", results.experiment, results.title, results.source)
+            format!("{} ({}): {}\n{claims}", results.name, results.experiment, results.title)
         }
-        Entry::PassedOver { experiment, reason, .. } => format!("{experiment}: passed over: {reason}\n"),
+        IndexEntry::PassedOver { name, experiment, reason, .. } => {
+            format!("{name} ({experiment}): not run: {reason}\n")
+        }
     }
 }
 
-/// The experiments there are, one per line.
-pub(crate) fn list(experiments: &[&dyn Experiment]) -> String {
-    let line = |each: &&dyn Experiment| {
-        let how = if each.is_repeatable() { "" } else { "  live, two minutes, not with all" };
-        format!("{:<4} {}  ({}){how}\n", each.id(), each.title(), each.source())
-    };
-    experiments.iter().map(line).collect()
+/// The experiments, one per line, by group.
+pub(crate) fn list(groups: &[ExperimentGroup]) -> String {
+    let mut text = String::new();
+    for group in groups {
+        let _ = writeln!(text, "{}", group.heading());
+        let declarations = experiments::all().iter().map(|experiment| experiment.declaration());
+        for each in declarations.filter(|declaration| declaration.group == *group) {
+            let _ = writeln!(text, "  {:<21} {:<6} {}", each.name, each.alias, each.title);
+        }
+    }
+    text + "\nRun one by its name or alias: fairpath lab run deterministic-budget\n"
 }
 
 /// Columns side by side: words to the left, numbers to the right. Headings are wrapped, so that a

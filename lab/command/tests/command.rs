@@ -1,6 +1,5 @@
-//! Goal: the command does what its help says, and whatever is wrong with the input is one line on
-//! stderr and exit code
-//! 2. Method: run the real program in an empty directory, with whatever experiments there are.
+//! Goal: the command does what its help says, and wrong input is one line on stderr and exit code
+//! 2. Method: run the real program in an empty directory, with every experiment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,6 +50,16 @@ impl Room {
         line.to_owned()
     }
 
+    /// Runs a command line that does not parse: code 2, nothing on stdout, nothing written. Returns
+    /// what stands on stderr.
+    fn rejected(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(output.stdout.is_empty() && stderr.starts_with("error: "), "{arguments:?}: {stderr}");
+        stderr
+    }
+
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).unwrap();
         let mut names: Vec<_> =
@@ -64,18 +73,22 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The ids of the experiments there are.
-fn all_experiments() -> Vec<String> {
+/// The names and aliases of all experiments.
+fn all_experiments() -> Vec<(String, String)> {
     let listed = text(&Room::new().run(&["lab", "list"]).stdout);
-    listed.lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+    assert!(listed.lines().all(|line| line.chars().count() <= 100), "{listed}");
+    let lines = listed.lines().filter_map(|line| line.strip_prefix("  "));
+    let words = lines.map(|line| line.split_whitespace().map(str::to_owned));
+    words.map(|mut words| (words.next().unwrap(), words.next().unwrap())).collect()
 }
 
-/// The same, but for those that are played and take no recorded motion.
+/// The names of the experiments that take recorded motion.
 fn experiments() -> Vec<String> {
-    all_experiments().into_iter().filter(|id| !PLAYED.contains(&id.as_str())).collect()
+    let names = all_experiments().into_iter().map(|(name, _)| name);
+    names.filter(|name| !PLAYED.contains(&name.as_str())).collect()
 }
 
-const PLAYED: [&str; 5] = ["X9", "X13", "X14", "X16", "DELAY"];
+const PLAYED: [&str; 5] = ["live-objects", "jet-car", "sailing", "aiming", "hidden-delay"];
 
 fn first_experiment() -> String {
     experiments().remove(0)
@@ -104,12 +117,12 @@ fn every_experiment_on_a_recording_prints_tables_and_writes_its_report() {
     for id in experiments() {
         let room = Room::new();
         room.file("walk.csv", &walk());
-        let output = room.run(&["lab", "run", &id.to_lowercase(), "--motion", "walk.csv"]);
+        let output = room.run(&["lab", "run", &id.to_uppercase(), "--motion", "walk.csv"]);
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{stderr}");
-        assert_eq!(stderr, "", "no progress where nobody watches");
+        assert_eq!(stderr, "", "no progress without a terminal");
         let report = Path::new("fairpath-out").join(&id).join("report.html");
-        assert!(stdout.starts_with(&format!("{id}: ")), "{stdout}");
+        assert!(stdout.starts_with(&format!("{id} (")), "{stdout}");
         assert!(stdout.contains("held") || stdout.contains("n/a"), "{stdout}");
         assert!(stdout.contains(&format!("report: {}", report.display())), "{stdout}");
         let html = fs::read_to_string(room.path().join(report)).unwrap();
@@ -126,7 +139,7 @@ fn json_is_all_there_is_on_stdout_and_equals_the_file() {
     let output =
         room.run(&["lab", "run", &id, "--motion", "walk.csv", "--seed", "7", "--json", "--out", "there/in"]);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((json["experiment"].as_str(), json["seed"].as_u64()), (Some(id.as_str()), Some(7)));
+    assert_eq!((json["name"].as_str(), json["seed"].as_u64()), (Some(id.as_str()), Some(7)));
     assert!(json["rows"].is_array() && json["claims"].is_array());
     assert_eq!(json["motion"]["stretches"], 2);
     assert_eq!(fs::read(room.path().join("there/in/results.json")).unwrap(), output.stdout);
@@ -141,16 +154,11 @@ fn a_recorded_match_is_motion_for_experiments() {
         let record = ["lab", "record", "tanks", "--seconds", "20", "--players", "4", "--boxes", "6"];
         let output = room.run(&[&record, arguments].concat());
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-        assert_eq!(
-            (output.status.code(), stderr.as_str()),
-            (Some(0), ""),
-            "no progress where nobody watches"
-        );
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "no progress without a terminal");
         assert!(stdout.starts_with("tanks: 2 against 2 on up to 6 boxes, seed 1: 20 s, "), "{stdout}");
         let next = stdout.lines().last().unwrap().strip_prefix("next: fairpath ").unwrap();
-        assert_eq!(next, format!("lab run X1 --motion {file}"));
-        // X1 is content with short stretches; the experiments on fairness want longer lives than bots live
-        // in 20 s.
+        assert_eq!(next, format!("lab run placement --motion {file}"));
+        // The experiments on fairness need longer stretches than bots live in 20 s.
         let output = room.run(&["lab", "run", "X1", "--motion", file, "--json"]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let json: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -162,20 +170,18 @@ fn a_recorded_match_is_motion_for_experiments() {
 fn what_cannot_be_recorded_is_one_line() {
     let room = Room::new();
     room.file("taken", "a file");
+    assert!(room.rejected(&["lab", "record", "chess"]).contains("tanks, ethereal, race, jet-car"));
     let cases: [(&[&str], &str); 5] = [
-        (&["chess"], "there is no game \"chess\": choose one of tanks"),
+        (&["race"], "race cannot be recorded yet; record tanks"),
         (
             &["tanks", "--out", "tanks.xlsx"],
-            "tanks.xlsx: a recording ends in .parquet or .csv: rename it with --out",
+            "tanks.xlsx: the name of a recording ends in .parquet or .csv; rename it with --out",
         ),
-        (&["tanks", "--players", "100"], "tanks must be between 0 and 64: ask for fewer players"),
-        (
-            &["tanks", "--seconds", "0"],
-            "there would be nothing to record: ask for a second and a player or more",
-        ),
+        (&["tanks", "--players", "100"], "100 tanks are too many: at most 64; pass fewer --players"),
+        (&["tanks", "--seconds", "0"], "nothing to record; pass --seconds and --players of 1 or more"),
         (
             &["tanks", "--seconds", "9999"],
-            "too long to be read again: with so many players at most 3495 seconds",
+            "too long to be read again; with so many players record at most 3495 seconds",
         ),
     ];
     for (arguments, expected) in cases {
@@ -217,11 +223,47 @@ fn strict_fails_exactly_when_a_claim_does_not_hold() {
 
 #[test]
 fn an_unknown_experiment_lists_the_known_ones() {
-    let line = Room::new().refused(&["lab", "run", "X99"]);
-    assert_eq!(
-        line,
-        format!("error: there is no experiment \"X99\": choose one of {}", all_experiments().join(", "))
-    );
+    let error = Room::new().rejected(&["lab", "run", "X99"]);
+    assert!(all_experiments().iter().all(|(name, _)| error.contains(name)), "{error}");
+}
+
+#[test]
+fn an_alias_names_the_same_experiment() {
+    let room = Room::new();
+    let run =
+        |name: &str| text(&room.run(&["lab", "run", name, "--tanks", "1", "--seed", "3", "--json"]).stdout);
+    let by_name = run("chance-alone");
+    assert!(by_name.contains("\"experiment\": \"X5\",\n  \"name\": \"chance-alone\""), "{by_name}");
+    assert_eq!(run("x5"), by_name);
+}
+
+#[test]
+fn an_option_that_an_experiment_does_not_take_names_those_that_do() {
+    let room = Room::new();
+    room.file("laps.csv", &laps());
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["placement", "--laps", "laps.csv"],
+            "placement does not take --laps; leave it out, or run one of trend-line",
+        ),
+        (
+            &["X1", "--seconds", "20"],
+            "placement does not take --seconds; leave it out, or run one of live-objects",
+        ),
+        (
+            &["X6", "--live"],
+            "deterministic-budget does not take --live; leave it out, or run one of jet-car, sailing, aiming",
+        ),
+        (
+            &["X13", "--tanks", "3"],
+            "jet-car does not take --tanks; leave it out, or run one of scheduling-discard,",
+        ),
+        (&["all", "--live"], "--live takes one experiment at a time; run one of jet-car, sailing, aiming"),
+    ];
+    for (arguments, expected) in cases {
+        let line = room.refused(&[&["lab", "run"], arguments].concat());
+        assert!(line.starts_with(&format!("error: {expected}")), "{line}");
+    }
 }
 
 #[test]
@@ -254,14 +296,14 @@ fn files_and_places_that_do_not_work_are_refused() {
     let room = Room::new();
     let id = first_experiment();
     let missing = room.refused(&["lab", "run", &id, "--motion", "nowhere.csv"]);
-    assert_eq!(missing, "error: nowhere.csv: there is no such file: check the path");
+    assert_eq!(missing, "error: nowhere.csv: no such file; check the path");
     let directory = room.refused(&["lab", "run", &id, "--motion", "."]);
-    assert_eq!(directory, "error: .: it is a directory: give a file in it");
+    assert_eq!(directory, "error: .: this is a directory; pass a file in it");
     room.file("taken", "a file");
     let taken = room.refused(&["lab", "run", &id, "--out", "taken"]);
     assert!(taken.starts_with("error: cannot write to taken (") && taken.ends_with("with --out"), "{taken}");
     let no_vectors = room.refused(&["dis", "check", "nowhere.json"]);
-    assert_eq!(no_vectors, "error: nowhere.json: there is no such file: check the path");
+    assert_eq!(no_vectors, "error: nowhere.json: no such file; check the path");
     room.file("broken.json", "[{");
     let broken = room.refused(&["dis", "check", "broken.json"]);
     assert!(broken.starts_with("error: broken.json: "), "{broken}");
@@ -318,11 +360,14 @@ fn all_experiments_run_into_folders_of_their_own_with_an_index() {
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let (passed_over, ran): (Vec<&Value>, Vec<&Value>) =
         json.as_array().unwrap().iter().partition(|each| each["passed_over"].is_string());
-    let ids =
-        |of: Vec<&Value>| of.iter().map(|each| each["experiment"].as_str().unwrap().to_owned()).collect();
+    let ids = |of: Vec<&Value>| of.iter().map(|each| each["name"].as_str().unwrap().to_owned()).collect();
     let (passed_over, ran): (Vec<String>, Vec<String>) = (ids(passed_over), ids(ran));
     assert_eq!(passed_over, PLAYED, "each says why");
-    assert_eq!(ran, experiments());
+    let sorted = |mut names: Vec<String>| {
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(ran.clone()), sorted(experiments()));
     let index = fs::read_to_string(room.path().join("everything/index.html")).unwrap();
     for id in ran {
         assert!(index.contains(&format!("href=\"{id}/report.html\"")), "{id}");
@@ -394,26 +439,35 @@ fn whatever_is_wrong_with_fairness_is_one_line() {
         (&["--receivers", "99999999:20-400"], "--receivers 99999999:20-400: give 1 to 1024 receivers"),
         (&["--receivers", "3:400-20"], "--receivers 3:400-20: give delays in ms"),
         (&["--drawn"], "--drawn 800,500,200: give --receivers a range to draw from, such as 32:20-400"),
-        (&["--flat"], "--flat: give a recording with --motion, our own tanks are flat"),
-        (&["--half", "odd"], "--half: give a recording with --motion"),
-        (&["--half", "third"], "--half third: give odd or even"),
+        (&["--flat"], "--flat needs a recording; pass --motion FILE"),
+        (&["--half", "odd"], "--half needs a recording; pass --motion FILE"),
         (&["--jitter", "-1"], "--jitter -1: give milliseconds from 0 to 60000"),
         (&["--jitter", "NaN"], "--jitter NaN: give milliseconds"),
-        (&["--schedulers", "nobody"], "there is no scheduler \"nobody\": choose among broadcast, every-nth,"),
-        (&["--schedulers", "error-index:x"], "there is no scheduler \"error-index:x\""),
-        (&["--schedulers", "broadcast:2"], "there is no scheduler \"broadcast:2\""),
         (&["--budget", "-1"], "--budget -1: give DR vectors per trigger, 0 or more"),
         (&["--budget", "inf"], "--budget inf: give DR vectors per trigger"),
         (&["--threshold", "0"], "--threshold 0: give a length above 0"),
-        (&["--model", "cubic"], "--model cubic: give linear or circular"),
         (&["--seeds", "0"], "--seeds 0: give a whole number from 1 to 1000"),
-        (&["--rtt", "nowhere.csv"], "nowhere.csv: there is no such file: check the path"),
-        (&["--rtt", "broken.csv"], "broken.csv: row 2, column rtt_ms: not a number that fits: give a table"),
-        (&["--motion", "short.csv"], "short.csv has no clean stretch of 25 s: record for longer"),
+        (&["--rtt", "nowhere.csv"], "nowhere.csv: no such file; check the path"),
+        (&["--rtt", "broken.csv"], "broken.csv: row 2, column rtt_ms: not a number that fits; pass a table"),
+        (&["--motion", "short.csv"], "short.csv has no clean stretch of 25 s; record for longer"),
     ];
     for (arguments, expected) in cases {
         let line = room.refused(&[&["lab", "fairness"], *arguments].concat());
         assert!(line.starts_with(&format!("error: {expected}")), "{arguments:?}: {line}");
+    }
+    let values: [(&[&str], &str); 5] = [
+        (&["--half", "third"], "possible values: odd, even"),
+        (
+            &["--schedulers", "nobody"],
+            "no scheduler is called \"nobody\"; choose one of broadcast, every-nth,",
+        ),
+        (&["--schedulers", "error-index:x"], "no scheduler is called \"error-index:x\""),
+        (&["--schedulers", "broadcast:2"], "no scheduler is called \"broadcast:2\""),
+        (&["--model", "cubic"], "possible values: linear, circular"),
+    ];
+    for (arguments, expected) in values {
+        let error = room.rejected(&[&["lab", "fairness"], arguments].concat());
+        assert!(error.contains(expected), "{arguments:?}: {error}");
     }
 }
 
@@ -434,12 +488,11 @@ fn whatever_is_wrong_with_laps_is_one_line() {
     let room = Room::new();
     room.file("laps.csv", &laps());
     room.file("walk.csv", "t,entity,team,x,y\n0,1,1,0,0\n");
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 4] = [
         (&["lab", "laps", "--trace", "walk.csv"], "walk.csv: row 1, column lap: missing"),
-        (&["lab", "laps", "--trace", "none.csv"], "none.csv: there is no such file"),
+        (&["lab", "laps", "--trace", "none.csv"], "none.csv: no such file"),
         (&["lab", "laps", "--trace", "laps.csv", "--horizons", "soon"], "--horizons soon: give milliseconds"),
         (&["lab", "laps", "--trace", "laps.csv", "--rate", "0"], "--rate 0: give samples a second"),
-        (&["lab", "run", "X1", "--laps", "laps.csv"], "only X15 takes --laps"),
     ];
     for (arguments, begins) in cases {
         let line = room.refused(arguments);
@@ -480,6 +533,8 @@ fn every_command_has_help_with_an_example() {
             let help = text(&output.stdout);
             assert_eq!(output.status.code(), Some(0), "{command:?}");
             assert!(help.contains("Example") && help.contains("\n  fairpath "), "{command:?} {flag}: {help}");
+            let widest = help.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(100), "{command:?} {flag}: {help}");
         }
     }
 }
@@ -670,13 +725,14 @@ fn what_cannot_be_scored_is_refused_in_one_line() {
     room.file("bad-world.txt", "nothing");
     let with =
         |rest: &[&'static str]| room.refused(&[&["lab", "eval", "--trace", "match.csv"], rest].concat());
-    assert!(with(&["--predictors", "line,wizard"]).contains("hybrid-oaekb"), "the right names are listed");
+    let wizard = ["lab", "eval", "--trace", "match.csv", "--predictors", "line,wizard"];
+    assert!(room.rejected(&wizard).contains("hybrid-oaekb"), "the right names are listed");
     assert!(with(&["--horizons", "300,9000"]).contains("5000"));
     assert!(with(&["--horizons", "1"]).contains("17"));
     assert!(with(&["--hit-radius", "-1"]).contains("above 0"));
     assert!(with(&["--threshold", "none"]).contains("above 0"));
     assert!(with(&["--world", "bad-world.txt"]).contains("low -40 -20 cell 2.5"));
-    assert!(room.refused(&["lab", "eval", "--trace", "still.csv"]).contains("nobody moves"));
+    assert!(room.refused(&["lab", "eval", "--trace", "still.csv"]).contains("no player moves"));
     assert!(room.refused(&["lab", "eval", "--trace", "bad.xml"]).contains("bad.xml"));
     assert!(room.refused(&["lab", "packets", "--trace", "none.csv"]).contains("no such file"));
 }

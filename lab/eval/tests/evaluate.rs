@@ -300,7 +300,7 @@ fn another_games_recording_is_retraced_on_a_map_that_is_given() {
 #[test]
 fn wrong_names_list_the_right_ones() {
     let error = Candidate::by_names("line,nobody").unwrap_err().to_string();
-    assert!(error.contains("\"nobody\"") && error.contains("line,tdm"), "{error}");
+    assert!(error.contains("\"nobody\"") && error.contains("line, tdm"), "{error}");
     assert_eq!(Candidate::by_names("TDM, line,tdm").unwrap().len(), 2);
     assert_eq!(Candidate::by_names("all").unwrap().len(), candidates::all().len());
     assert_eq!(candidates::all()[0].name, "line");

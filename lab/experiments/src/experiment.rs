@@ -1,35 +1,86 @@
-//! The frame every experiment fits in: settings in, an outcome out.
+//! The frame of every experiment: settings in, an outcome out.
 //!
-//! An experiment reads no file, no clock and no global generator, so the same settings give the
-//! same outcome to the bit, on one thread or on many. The one that is played live says that it is
-//! not like that.
+//! An experiment reads no file, no clock and no global generator. The same settings return the same
+//! outcome to the bit, on one thread or on many. Experiments over real sockets are the exception;
+//! they [declare](Declaration::is_repeatable) it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use fairpath::time::Span;
 use fairpath_eval::recording::Recording;
 use rayon::prelude::*;
 
+use crate::experiments;
 use crate::fairness::STRETCH_MIN;
+use crate::laps::LapFile;
 use crate::outcome::Outcome;
 
-/// One of the experiments that judge the papers' claims.
+/// An experiment that can be run.
 pub trait Experiment: Sync {
-    /// What the command line calls it: `X1`.
-    fn id(&self) -> &'static str;
-    /// One line a person understands.
-    fn title(&self) -> &'static str;
-    /// Where the claims come from: `Banavar 2005 fig 2.2`.
-    fn source(&self) -> &'static str;
-    /// What is set up and measured, in a few sentences. Stands at the top of the report.
-    fn about(&self) -> &'static str;
-    /// Whether the same settings give the same numbers: true, unless it is played in real time.
-    fn is_repeatable(&self) -> bool {
-        true
-    }
-    /// Does it. The outcome depends on the settings alone, if it [is
-    /// repeatable](Self::is_repeatable).
+    /// What the experiment is called, what it is about, and which options it takes.
+    fn declaration(&self) -> &Declaration;
+    /// Runs the experiment. The outcome depends on the settings alone, if the experiment [is
+    /// repeatable](Declaration::is_repeatable).
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun>;
+}
+
+/// An experiment as data: a declaration, and the function that runs it.
+pub struct DeclaredExperiment {
+    /// What it is.
+    pub declaration: Declaration,
+    /// Runs it.
+    pub run: fn(&Settings, &dyn Progress) -> Result<Outcome, CannotRun>,
+}
+
+/// What an experiment says about itself.
+#[derive(Clone, Copy)]
+pub struct Declaration {
+    /// The subject it belongs to.
+    pub group: ExperimentGroup,
+    /// Its name on the command line: `deterministic-budget`.
+    pub name: &'static str,
+    /// The short name that its claims begin with: `X6`.
+    pub alias: &'static str,
+    /// One plain line.
+    pub title: &'static str,
+    /// Where the claims come from: `Banavar 2005 fig 2.2`.
+    pub source: &'static str,
+    /// What is set up and measured, in a few sentences. Stands at the top of the report.
+    pub about: &'static str,
+    /// The options it takes. All others are refused.
+    pub options: &'static [RunOption],
+    /// The same experiment over real sockets, in real time.
+    pub live: Option<&'static dyn Experiment>,
+    /// Whether the same settings give the same numbers. False in real time.
+    pub is_repeatable: bool,
+}
+
+/// The subject of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExperimentGroup {
+    /// How far entities are shown from where they are.
+    Accuracy,
+    /// Which receiver is sent what, and whether that is fair.
+    Fairness,
+    /// Where players will be.
+    Prediction,
+    /// Play in spite of delay.
+    Delay,
+}
+
+/// An option of `fairpath lab run` that some experiments take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the field of `Settings` with that name")]
+pub enum RunOption {
+    Seed,
+    Motion,
+    Delays,
+    Jitter,
+    Tanks,
+    Laps,
+    Seconds,
+    Live,
 }
 
 /// What an experiment may depend on.
@@ -37,60 +88,176 @@ pub trait Experiment: Sync {
 pub struct Settings {
     /// Every random choice follows from it.
     pub seed: u64,
-    /// Recorded motion to use instead of the experiment's own.
+    /// Recorded motion. Default: the experiment's own motion.
     pub motion: Option<Recorded>,
-    /// One-way delays to try instead of the experiment's own.
+    /// One-way delays. Default: the experiment's own.
     pub delays: Option<Vec<Span>>,
-    /// Delays vary evenly by up to this much to either side; the experiment's own choice if not
-    /// given.
+    /// Delays vary evenly by up to this much to either side. Default: the experiment's own choice.
     pub jitter: Option<Span>,
-    /// How many tanks drive in the experiments on fairness, each a game of its own, instead of
-    /// their own number: more, and chance has less to say.
+    /// How many tanks drive, each in a game of its own. The more, the smaller the part of chance.
+    /// Default: the experiment's own number.
     pub tanks: Option<u64>,
+    /// Recorded laps that are judged beside the experiment's own.
+    pub laps: Vec<LapFile>,
+    /// How long a live experiment plays. Default: the experiment's own length.
+    pub length: Option<Span>,
+    /// The `fairpath` program, for experiments that start processes of it.
+    pub executable: Option<PathBuf>,
 }
 
-/// A recording, and what to call it.
+/// A recording and its name.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// The file's name without its folder.
     pub file: String,
-    /// What is in it.
+    /// The motion in it.
     pub recording: Recording,
 }
 
-/// Every other stretch of a recording: what was tuned on one half is judged on the other.
+/// Every other stretch of a recording: tune on one half, judge on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
-    /// The first, the third, …
+    /// The first stretch, the third, …
     Odd,
-    /// The second, the fourth, …
+    /// The second stretch, the fourth, …
     Even,
 }
 
-/// Settings this experiment cannot work with. Its text is one line: what, and how to fix it.
+/// Settings that an experiment cannot work with. The text is one line: what is wrong, and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CannotRun {
-    /// What is in the way.
+    /// What is wrong.
     pub what: String,
     /// What to do about it.
     pub fix: String,
 }
 
-/// Where long work says how far it is. May be called from several threads.
+/// Receives the progress of long work. May be called from several threads.
 pub trait Progress: Sync {
     /// A new piece of work of so many steps begins.
     fn begin(&self, what: &str, steps: u64);
     /// One step is done.
     fn step(&self);
+    /// Whether the work is to stop. Only experiments in real time ask. Default: never.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
-/// Tells nobody.
+/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
+impl Experiment for DeclaredExperiment {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+        (self.run)(settings, progress)
+    }
+}
+
+impl Declaration {
+    /// A declaration to fill in: repeatable, without options and without a live variant.
+    pub const EMPTY: Self = Self {
+        group: ExperimentGroup::Accuracy,
+        name: "",
+        alias: "",
+        title: "",
+        source: "",
+        about: "",
+        options: &[],
+        live: None,
+        is_repeatable: true,
+    };
+
+    /// Whether the experiment takes this option.
+    pub fn takes(&self, option: RunOption) -> bool {
+        option == RunOption::Live && self.live.is_some() || self.options.contains(&option)
+    }
+
+    /// Refuses settings that the experiment would ignore. The error names the experiments that take
+    /// the option.
+    pub fn check(&self, settings: &Settings) -> Result<(), CannotRun> {
+        settings.given().into_iter().try_for_each(|option| self.check_option(option))
+    }
+
+    /// Refuses an option that the experiment does not take.
+    pub fn check_option(&self, option: RunOption) -> Result<(), CannotRun> {
+        if self.takes(option) {
+            return Ok(());
+        }
+        let others = experiments::taking(option).join(", ");
+        Err(CannotRun {
+            what: format!("{} does not take {}", self.name, option.flag()),
+            fix: format!("leave it out, or run one of {others}"),
+        })
+    }
+}
+
+impl ExperimentGroup {
+    /// Every group, in the order of the list.
+    pub const ALL: [Self; 4] = [Self::Accuracy, Self::Fairness, Self::Prediction, Self::Delay];
+
+    /// The group's name and the question that its experiments ask.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Accuracy => "accuracy: how far are entities shown from where they are?",
+            Self::Fairness => "fairness: which receiver is sent what, and is that fair?",
+            Self::Prediction => "prediction: where will players be?",
+            Self::Delay => "delay: how can a game be played in spite of delay?",
+        }
+    }
+}
+
+impl RunOption {
+    /// The option on the command line: `--seed`.
+    pub fn flag(self) -> String {
+        format!("--{self:?}").to_lowercase()
+    }
+}
+
+impl Settings {
+    /// The options that were given, but for the seed, which has a default.
+    pub fn given(&self) -> Vec<RunOption> {
+        let all = [
+            (RunOption::Motion, self.motion.is_some()),
+            (RunOption::Delays, self.delays.is_some()),
+            (RunOption::Jitter, self.jitter.is_some()),
+            (RunOption::Tanks, self.tanks.is_some()),
+            (RunOption::Laps, !self.laps.is_empty()),
+            (RunOption::Seconds, self.length.is_some()),
+        ];
+        all.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
+    }
+
+    /// The settings without the options that an experiment does not take. Recorded motion stays: an
+    /// experiment that does not take it refuses to run.
+    #[must_use]
+    pub fn limited_to(mut self, declaration: &Declaration) -> Self {
+        self.delays = self.delays.filter(|_| declaration.takes(RunOption::Delays));
+        self.jitter = self.jitter.filter(|_| declaration.takes(RunOption::Jitter));
+        self.tanks = self.tanks.filter(|_| declaration.takes(RunOption::Tanks));
+        self.length = self.length.filter(|_| declaration.takes(RunOption::Seconds));
+        self.laps.retain(|_| declaration.takes(RunOption::Laps));
+        self
+    }
+
+    /// The given delays, or else `usual` milliseconds.
+    pub fn delays_or(&self, usual: &[i64]) -> Vec<Span> {
+        self.delays.clone().unwrap_or_else(|| usual.iter().copied().map(Span::from_millis).collect())
+    }
+
+    /// The given jitter, or else none.
+    pub fn jitter_or_none(&self) -> Span {
+        self.jitter.unwrap_or(Span::ZERO)
+    }
+}
+
 impl Recorded {
-    /// Only every other stretch of the players', counting those that are long enough for the
-    /// experiments on fairness. Shorter ones go with the long one before.
+    /// Keeps every other stretch of the players, counting only stretches that are long enough for
+    /// the experiments on fairness. Shorter ones go with the long one before.
     #[must_use]
     pub fn only(mut self, half: Half) -> Self {
         let mut count = 0;
@@ -104,31 +271,9 @@ impl Recorded {
     }
 }
 
-impl Settings {
-    /// The delays that were asked for, or else `usual` milliseconds.
-    pub fn delays_or(&self, usual: &[i64]) -> Vec<Span> {
-        self.delays.clone().unwrap_or_else(|| usual.iter().copied().map(Span::from_millis).collect())
-    }
-
-    /// Refuses recorded motion: for experiments in which somebody has to look at a screen and act.
-    pub(crate) fn without_recording(&self) -> Result<(), CannotRun> {
-        match self.motion {
-            None => Ok(()),
-            Some(_) => Err(CannotRun {
-                what: "it is about playing, and a recording goes the same way whatever is on a screen".into(),
-                fix: "leave --motion out".into(),
-            }),
-        }
-    }
-
-    /// The jitter that was asked for, or else none.
-    pub fn jitter_or_none(&self) -> Span {
-        self.jitter.unwrap_or(Span::ZERO)
-    }
-}
-
-/// Works on all items at once, as far as there are cores, and answers in their order: the outcome
-/// does not depend on how many cores there were. Each item is one step of progress.
+/// Works on all items at once, as far as there are cores, and returns the answers in the order of
+/// the items: the outcome does not depend on the number of cores. Each item is one step of
+/// progress.
 pub fn map_in_order<T: Sync, R: Send>(
     items: &[T],
     progress: &dyn Progress,
@@ -153,6 +298,6 @@ impl std::error::Error for CannotRun {}
 
 impl fmt::Display for CannotRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.fix)
+        write!(f, "{}; {}", self.what, self.fix)
     }
 }

@@ -17,111 +17,111 @@ use flate2::read::MultiGzDecoder;
 use crate::experiment::Recorded;
 use crate::trace::{self, TraceTableError};
 
-/// The largest file we read, unpacked. 1 GiB: 900 s of ten tanks at 60 Hz is 35 MB, so this is
+/// The largest file that is read, unpacked. 1 GiB: 900 s of ten tanks at 60 Hz is 35 MB, so this is
 /// hours of a large match; beyond it a small bad file would unpack until memory ends.
 pub const INPUT_BYTES_MAX: u64 = 1 << 30;
 
-/// What every gzip file begins with.
+/// The first bytes of every gzip file.
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
-/// What every Parquet file begins with, and no text we read.
+/// The first bytes of every Parquet file, and of no text format here.
 const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 
-/// Why a file could not be read. Its text is one line: what, which file, and how to fix it.
+/// A file that could not be read. The text is one line: the file, what is wrong, and the fix.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The file could not be read at all.
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// It starts like gzip, but does not unpack.
+    /// The file starts like gzip, but does not unpack.
     BadGzip {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the decoder said.
+        /// The decoder's error.
         error: io::Error,
     },
-    /// It is larger than [`INPUT_BYTES_MAX`].
+    /// The file is larger than [`INPUT_BYTES_MAX`].
     TooLarge {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// It is Parquet, but not the states of a trace.
+    /// The file is Parquet, but not the states of a trace.
     BadTrace {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         error: TraceTableError,
     },
-    /// It lies beside a trace, but does not say what metadata says.
+    /// The file beside a trace is not its metadata.
     BadMetadata {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         error: CsvError,
     },
-    /// It is XML, but not a match of Ethereal.
+    /// The file is XML, but not a match of Ethereal.
     BadXml {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         error: XmlError,
     },
-    /// It is a match of Ethereal that cannot be seen again.
+    /// The file is a match of Ethereal that cannot be replayed.
     Ethereal {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error in it.
         error: EtherealError,
     },
-    /// It is no world.
+    /// The file is not a world.
     World {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         error: WorldError,
     },
-    /// It is not a recording.
+    /// The file is not a recording.
     Recording(RecordingError),
-    /// It is not a list of round trips.
+    /// The file is not a list of round trips.
     Rtt {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in it.
         error: CsvError,
     },
 }
 
-/// Why results could not be written. Its text is one line: what, where, and how to fix it.
+/// Results that could not be written. The text is one line: what, where, and the fix.
 #[derive(Debug)]
 pub struct OutputError {
     /// The directory that was to hold them.
     pub directory: PathBuf,
-    /// What the system said.
+    /// The operating system's error.
     pub error: io::Error,
 }
 
-/// One file to be written: its name, and what is in it.
+/// One file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
-    /// Without a folder.
+    /// The file's name without a folder.
     pub name: String,
-    /// All of it.
+    /// The file's content.
     pub bytes: Vec<u8>,
 }
 
-/// Reads a recording in any format, told apart by what is in it and not by its name.
+/// Reads a recording in any format. The content decides the format, not the name.
 ///
-/// For text `NAME.csv[.gz]`, what lies beside it counts too: `NAME.breaks.csv[.gz]`, and for a
+/// For text `NAME.csv[.gz]`, files beside it are read too: `NAME.breaks.csv[.gz]`, and for a
 /// trace `NAME.metadata.csv[.gz]`.
 pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
     recording_from(path, read(path)?)
 }
 
-/// The same from bytes that were read before.
+/// Reads a recording from bytes.
 pub(crate) fn recording_from(path: &Path, bytes: Vec<u8>) -> Result<Recorded, OpenError> {
     let recording = if bytes.starts_with(&PARQUET_MAGIC) {
         recording_from_parquet(path, bytes)?
@@ -182,8 +182,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, OpenError> {
     if bytes.len() as u64 > INPUT_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// What belongs to a recording and lies beside it: its `breaks` or its `metadata`, if there are
-/// any.
+/// The file beside a recording with its `breaks` or its `metadata`, if it exists.
 fn beside(path: &Path, what: &str) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix(".csv")?;
@@ -193,7 +192,7 @@ fn beside(path: &Path, what: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Says before long work whether [`write_together`] could write there.
+/// Checks before long work whether [`write_together`] can write there.
 pub fn check_writable(directory: &Path) -> Result<(), OutputError> {
     let failed = |error| OutputError { directory: directory.into(), error };
     let mut ground = directory;
@@ -286,36 +285,38 @@ impl fmt::Display for OpenError {
         match self {
             Self::Unreadable { path, error } => {
                 let (what, fix) = match error.kind() {
-                    io::ErrorKind::NotFound => ("there is no such file".into(), "check the path"),
-                    io::ErrorKind::IsADirectory => ("it is a directory".into(), "give a file in it"),
-                    io::ErrorKind::PermissionDenied => ("it may not be read".into(), "check its permissions"),
+                    io::ErrorKind::NotFound => ("no such file".into(), "check the path"),
+                    io::ErrorKind::IsADirectory => ("this is a directory".into(), "pass a file in it"),
+                    io::ErrorKind::PermissionDenied => {
+                        ("permission denied".into(), "check the file's permissions")
+                    }
                     _ => (error.to_string(), "check the file"),
                 };
-                write!(f, "{}: {what}: {fix}", path.display())
+                write!(f, "{}: {what}; {fix}", path.display())
             }
             Self::BadGzip { path, error } => {
-                write!(f, "{}: broken gzip ({error}): fetch or record it again", path.display())
+                write!(f, "{}: broken gzip ({error}); fetch or record it again", path.display())
             }
             Self::TooLarge { path } => write!(
                 f,
-                "{}: larger than {} MiB unpacked: cut it into parts",
+                "{}: larger than {} MiB unpacked; cut it into parts",
                 path.display(),
                 INPUT_BYTES_MAX >> 20
             ),
             Self::BadTrace { path, error } => {
-                write!(f, "{}: {error}: give the states of a trace, or record it again", path.display())
+                write!(f, "{}: {error}; pass the states of a trace, or record it again", path.display())
             }
             Self::BadMetadata { path, error } => {
-                write!(f, "{}: {error}: record it again, or remove this file", path.display())
+                write!(f, "{}: {error}; record it again, or remove this file", path.display())
             }
             Self::BadXml { path, error } => {
-                write!(f, "{}: {error}: give a match of Ethereal as it was recorded", path.display())
+                write!(f, "{}: {error}; pass a match of Ethereal as it was recorded", path.display())
             }
             Self::Ethereal { path, error } => write!(f, "{}: {error}", path.display()),
             Self::World { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Recording(error) => error.fmt(f),
             Self::Rtt { path, error } => {
-                write!(f, "{}: {error}: give a table with the columns t,rtt_ms", path.display())
+                write!(f, "{}: {error}; pass a table with the columns t,rtt_ms", path.display())
             }
         }
     }
@@ -326,6 +327,6 @@ impl std::error::Error for OutputError {}
 impl fmt::Display for OutputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let directory = self.directory.display();
-        write!(f, "cannot write to {directory} ({}): choose another directory with --out", self.error)
+        write!(f, "cannot write to {directory} ({}); choose another directory with --out", self.error)
     }
 }

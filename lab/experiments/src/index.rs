@@ -1,4 +1,4 @@
-//! One small page that leads to the reports of many experiments.
+//! One page that links to the reports of many experiments.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,22 @@ use crate::report::{badge, escaped, page};
 use crate::results::Results;
 use crate::run::REPORT_FILE;
 
-/// The page.
+/// The page's file name.
 pub const INDEX_FILE: &str = "index.html";
 
-/// What became of one experiment among many. As JSON it is its results, or `{experiment, title,
+/// One experiment among many. As JSON it is its results, or `{experiment, name, title,
 /// passed_over}`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Entry {
-    /// It ran; its report is in the folder of its id.
+pub enum IndexEntry {
+    /// The experiment ran; its report is in the folder of its name.
     Finished(Box<Results>),
-    /// It cannot work with these settings.
+    /// The experiment cannot work with these settings.
     PassedOver {
-        /// Its id.
+        /// Its alias.
         experiment: &'static str,
+        /// Its name.
+        name: &'static str,
         /// What it is about.
         title: &'static str,
         /// Why, in one line.
@@ -34,17 +36,18 @@ pub enum Entry {
     },
 }
 
-impl Entry {
+impl IndexEntry {
     /// An experiment that cannot work with these settings.
     pub fn passed_over(experiment: &dyn Experiment, reason: &CannotRun) -> Self {
         Self::PassedOver {
-            experiment: experiment.id(),
-            title: experiment.title(),
+            experiment: experiment.declaration().alias,
+            name: experiment.declaration().name,
+            title: experiment.declaration().title,
             reason: reason.to_string(),
         }
     }
 
-    /// Whether some claim of it did not hold.
+    /// Whether a claim of the experiment did not hold.
     pub fn any_refuted(&self) -> bool {
         matches!(self, Self::Finished(results) if results.any_refuted())
     }
@@ -52,16 +55,16 @@ impl Entry {
     fn row(&self) -> String {
         match self {
             Self::Finished(results) => {
-                let id = escaped(results.experiment);
+                let name = escaped(results.name);
                 format!(
-                    "<tr><td><a href=\"{id}/{REPORT_FILE}\">{id}</a></td><td>{}</td><td>{}</td></tr>\n",
+                    "<tr><td><a href=\"{name}/{REPORT_FILE}\">{name}</a></td><td>{}</td><td>{}</td></tr>\n",
                     escaped(results.title),
                     tally(results)
                 )
             }
-            Self::PassedOver { experiment, title, reason } => format!(
-                "<tr><td>{}</td><td>{}</td><td>passed over: {}</td></tr>\n",
-                escaped(experiment),
+            Self::PassedOver { name, title, reason, .. } => format!(
+                "<tr><td>{}</td><td>{}</td><td>not run: {}</td></tr>\n",
+                escaped(name),
                 escaped(title),
                 escaped(reason)
             ),
@@ -69,28 +72,28 @@ impl Entry {
     }
 }
 
-/// Writes the page beside the experiments' folders, and says where it is.
-pub fn write(entries: &[Entry], command: &str, out: &Path) -> Result<PathBuf, OutputError> {
+/// Writes the page beside the experiments' folders, and returns its path.
+pub fn write(entries: &[IndexEntry], command: &str, out: &Path) -> Result<PathBuf, OutputError> {
     let file = OutputFile { name: INDEX_FILE.into(), bytes: to_html(entries, command).into_bytes() };
     write_together(out, &[file])?;
     Ok(out.join(INDEX_FILE))
 }
 
-/// A list of what [`Entry`] says.
-pub fn to_json(entries: &[Entry]) -> String {
+/// The entries as a JSON list.
+pub fn to_json(entries: &[IndexEntry]) -> String {
     let mut json =
         serde_json::to_string_pretty(entries).expect("results hold only strings and finite numbers");
     json.push('\n');
     json
 }
 
-fn to_html(entries: &[Entry], command: &str) -> String {
+fn to_html(entries: &[IndexEntry], command: &str) -> String {
     let mut body = String::from(
         "<header>\n<p class=\"kicker\">Fairpath laboratory</p>\n<h1>All experiments</h1>\n</header>\n\
          <section>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">experiment</th>\
          <th scope=\"col\">about</th><th scope=\"col\">claims</th></tr></thead>\n<tbody>\n",
     );
-    body.extend(entries.iter().map(Entry::row));
+    body.extend(entries.iter().map(IndexEntry::row));
     let _ = write!(
         body,
         "</tbody>\n</table></div>\n</section>\n<section>\n<h2>Repeat it</h2>\n<pre><code>{}</code></pre>\n</section>\n",

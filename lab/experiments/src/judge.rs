@@ -43,11 +43,11 @@ pub struct Judgement {
 /// Whether a claim held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It did.
+    /// The claim held.
     Held,
-    /// It did not.
+    /// The claim did not hold.
     NotHeld,
-    /// It says nothing about this data.
+    /// The claim does not apply to this data.
     NotApplicable,
 }
 
@@ -112,7 +112,7 @@ pub fn most(share: f64) -> Judgement {
     at_least(share, MOST)
 }
 
-/// Nobody could play at this `mean_score`.
+/// The game cannot be played at this `mean_score`.
 pub fn unplayable(mean_score: f64) -> Judgement {
     at_most(mean_score, 0.0)
 }
@@ -151,7 +151,7 @@ pub fn above_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement 
     judged(worst, held, format!("ratio > 1 in all {count}"))
 }
 
-/// The claim says nothing about this data.
+/// The claim does not apply to this data.
 pub fn not_applicable() -> Judgement {
     Judgement { verdict: Verdict::NotApplicable, measured: None, expected: "n/a".into() }
 }
@@ -171,14 +171,14 @@ fn judged(measured: f64, held: bool, expected: String) -> Judgement {
 }
 
 impl Judgement {
-    /// Whether it is known not to hold: what `--strict` looks for.
+    /// Whether the claim is known not to hold: `--strict` looks for this.
     pub fn is_refuted(&self) -> bool {
         self.verdict == Verdict::NotHeld
     }
 }
 
 impl Verdict {
-    /// As people read it.
+    /// The verdict for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Held => "held",
@@ -187,7 +187,7 @@ impl Verdict {
         }
     }
 
-    /// As machines read it: `null` is "does not apply".
+    /// The verdict for machines: `null` is "does not apply".
     pub fn as_option(self) -> Option<bool> {
         match self {
             Self::Held => Some(true),

@@ -1,4 +1,4 @@
-//! What an experiment found.
+//! The outcome of an experiment.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -6,12 +6,12 @@ use crate::figure::Figure;
 use crate::judge::Judgement;
 use crate::quantity::{decimals_for, show_fixed};
 
-/// Everything an experiment found.
+/// Everything that an experiment found.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The numbers, as one table.
     pub rows: Rows,
-    /// What people see of them first, where the table is too long to be read: not in the JSON.
+    /// A shorter table for people, where the other is too long to read. Not in the JSON.
     pub headline: Option<Rows>,
     /// The claims, judged.
     pub claims: Vec<Claim>,
@@ -56,7 +56,7 @@ impl Outcome {
     }
 }
 
-/// One claim, and how it fared.
+/// One claim, and whether it held.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// Stable, for machines: `X1.after-error`.

@@ -1,4 +1,4 @@
-//! Plays a match that nobody watches, and writes it down: see [`trace`](crate::trace) for the
+//! Plays a match of bots and writes it to files: see [`trace`](crate::trace) for the
 //! files.
 
 use std::fmt;
@@ -16,10 +16,10 @@ use crate::trace::{TraceFormat, TraceTableError, to_files};
 /// A match of bots that is to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TanksMatch {
-    /// Map, bots and dice follow from it. Default 1.
+    /// Map, bots and random numbers follow from it. Default 1.
     pub seed: u64,
-    /// How long it lasts, in seconds. Default 60. Bots need some ten seconds to meet; how long it
-    /// may be is said by [`secs_max`](Self::secs_max).
+    /// The length of the match in seconds. Default 60, at most [`secs_max`](Self::secs_max). Bots
+    /// need some ten seconds to meet.
     pub secs: u32,
     /// How many tanks there are on both sides together; red has the odd one. Default 10, at most
     /// [`TANKS_MAX`].
@@ -39,11 +39,11 @@ impl Default for TanksMatch {
 pub struct Written {
     /// All files. The last one has the states: it is the one to open as a recording.
     pub files: Vec<PathBuf>,
-    /// What is in them.
+    /// The trace in them.
     pub trace: Trace,
 }
 
-/// Why a match was not recorded. Its text is one line: what, and how to fix it.
+/// A match that was not recorded. The text is one line: what is wrong, and the fix.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -51,7 +51,7 @@ pub enum RecordError {
     UnknownEnding(PathBuf),
     /// There is a directory where a file is to be.
     IsDirectory(PathBuf),
-    /// It would be more than can be read again.
+    /// The recording would be too long to be read again.
     TooLong {
         /// How many seconds it may be with this many players.
         secs_max: u32,
@@ -60,9 +60,9 @@ pub enum RecordError {
     Nothing,
     /// More boxes than a map may have.
     TooManyBoxes,
-    /// The game cannot be played like that.
+    /// The game does not take this configuration.
     Config(ConfigError),
-    /// The match cannot be written down.
+    /// The match does not fit into a trace.
     Trace(TraceTableError),
     /// The files could not be written.
     Output(OutputError),
@@ -76,7 +76,7 @@ impl TanksMatch {
         ROWS_MAX as u32 / rows_per_sec
     }
 
-    /// Plays it to its end, one step of progress per second.
+    /// Plays the match to its end, one step of progress per second.
     pub fn play(&self, progress: &dyn Progress) -> Result<Trace, RecordError> {
         let mut game = self.begin()?;
         let mut recorder = game.recorder();
@@ -92,10 +92,11 @@ impl TanksMatch {
         Ok(recorder.finish())
     }
 
-    /// Plays it and writes it to `out`, whose name ends in `.parquet` or `.csv`, and beside it.
+    /// Plays the match and writes it to `out`, whose name ends in `.parquet` or `.csv`, and to
+    /// files beside it.
     ///
-    /// Whatever can be refused is refused before the first tick; until the match is over nothing is
-    /// written.
+    /// Errors in the settings come before the first tick; no file is written before the match is
+    /// over.
     pub fn record(&self, out: &Path, progress: &dyn Progress) -> Result<Written, RecordError> {
         let unknown = || RecordError::UnknownEnding(out.into());
         let format = TraceFormat::of(out).ok_or_else(unknown)?;
@@ -153,19 +154,21 @@ impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownEnding(path) => {
-                write!(f, "{}: a recording ends in .parquet or .csv: rename it with --out", path.display())
+                write!(
+                    f,
+                    "{}: the name of a recording ends in .parquet or .csv; rename it with --out",
+                    path.display()
+                )
             }
             Self::IsDirectory(path) => {
-                write!(f, "{}: it is a directory: name a file in it with --out", path.display())
+                write!(f, "{}: this is a directory; name a file in it with --out", path.display())
             }
             Self::TooLong { secs_max } => {
-                write!(f, "too long to be read again: with so many players at most {secs_max} seconds")
+                write!(f, "too long to be read again; with so many players record at most {secs_max} seconds")
             }
-            Self::Nothing => {
-                f.write_str("there would be nothing to record: ask for a second and a player or more")
-            }
-            Self::TooManyBoxes => write!(f, "too many boxes: at most {BOXES_MAX}"),
-            Self::Config(error) => write!(f, "{error}: ask for fewer players"),
+            Self::Nothing => f.write_str("nothing to record; pass --seconds and --players of 1 or more"),
+            Self::TooManyBoxes => write!(f, "too many boxes; pass --boxes of {BOXES_MAX} or fewer"),
+            Self::Config(error) => write!(f, "{error}; pass fewer --players"),
             Self::Trace(error) => error.fmt(f),
             Self::Output(error) => error.fmt(f),
         }

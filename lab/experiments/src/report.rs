@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::experiment::Experiment;
+use crate::experiment::Declaration;
 use crate::judge::Verdict;
 use crate::outcome::{Claim, Outcome, Rows};
 use crate::quantity::show;
@@ -11,7 +11,7 @@ use crate::results::Results;
 
 /// What goes into a report.
 pub(crate) struct Report<'a> {
-    pub(crate) experiment: &'a dyn Experiment,
+    pub(crate) declaration: &'a Declaration,
     pub(crate) results: &'a Results,
     pub(crate) outcome: &'a Outcome,
     /// The outcome's figures as SVG.
@@ -26,7 +26,7 @@ impl Report<'_> {
         {
             body.push_str(&part);
         }
-        page(&format!("{}: {}", self.experiment.id(), self.experiment.title()), &body)
+        page(&format!("{}: {}", self.declaration.name, self.declaration.title), &body)
     }
 
     fn header(&self) -> String {
@@ -51,10 +51,10 @@ impl Report<'_> {
         format!(
             "<header>\n<p class=\"kicker\">Fairpath laboratory · {} · {}</p>\n<h1>{}</h1>\n<p class=\"about\">{}</p>\n\
              <p class=\"facts\">Seed {} on {motion}.</p>\n<ul class=\"tally\">{tally}</ul>\n</header>\n",
-            escaped(self.experiment.id()),
-            escaped(self.experiment.source()),
-            escaped(self.experiment.title()),
-            escaped(self.experiment.about()),
+            escaped(&format!("{} ({})", self.declaration.name, self.declaration.alias)),
+            escaped(self.declaration.source),
+            escaped(self.declaration.title),
+            escaped(self.declaration.about),
             self.results.seed,
         )
     }
@@ -100,10 +100,10 @@ impl Report<'_> {
     }
 
     fn repeat(&self) -> String {
-        let again = if self.experiment.is_repeatable() {
+        let again = if self.declaration.is_repeatable {
             "The same command gives the same numbers to the bit."
         } else {
-            "It is played in real time: the same command gives similar numbers."
+            "The experiment runs in real time: the same command gives similar numbers."
         };
         format!(
             "<section>\n<h2>Repeat it</h2>\n<pre><code>{}</code></pre>\n\

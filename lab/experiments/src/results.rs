@@ -1,11 +1,12 @@
-//! What machines read: `results.json`.
+//! The results for machines: `results.json`.
 //!
 //! Fields, in this order; none is ever left out, and numbers are finite or null:
 //!
 //! | field | meaning |
 //! | --- | --- |
 //! | `schema` | 1; grows when a field changes its meaning. New fields may come without that |
-//! | `experiment` | its id, such as `X1` |
+//! | `experiment` | its alias, such as `X1`: the ids of its claims begin with it |
+//! | `name` | its name, such as `placement` |
 //! | `title`, `source` | what it is about, and where its claims come from |
 //! | `seed` | every random choice follows from it |
 //! | `version` | of fairpath |
@@ -32,28 +33,30 @@ use crate::outcome::{Claim, Outcome, Rows};
 /// Grows when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// What one run found, and how to repeat it.
+/// The results of one run, and how to repeat it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Results {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The experiment's id.
+    /// The experiment's alias, which its claims' ids begin with.
     pub experiment: &'static str,
-    /// What it is about.
+    /// The experiment's name.
+    pub name: &'static str,
+    /// The experiment's title.
     pub title: &'static str,
     /// Where its claims come from.
     pub source: &'static str,
     /// Every random choice follows from it.
     pub seed: u64,
-    /// Of fairpath.
+    /// The version of fairpath.
     pub version: &'static str,
     /// The line that repeats this run.
     pub command: String,
     /// The recording it ran on, if it was one.
     pub motion: Option<MotionSummary>,
-    /// As asked for.
+    /// The given delays, or `None` for the experiment's own.
     pub delays_ms: Option<Vec<f64>>,
-    /// As asked for.
+    /// The given jitter, or `None` for the experiment's own.
     pub jitter_ms: Option<f64>,
     /// The numbers.
     pub rows: Rows,
@@ -64,33 +67,35 @@ pub struct Results {
     pub claims: Vec<Claim>,
     /// File names of the plots.
     pub figures: Vec<String>,
-    /// What a reader must know.
+    /// What a reader must know to trust the numbers.
     pub notes: Vec<String>,
 }
 
-/// What there is in a recording.
+/// The content of a recording, in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MotionSummary {
-    /// Its name without its folder.
+    /// The file's name without its folder.
     pub file: String,
-    /// How many players move in it; balls and shots do not count, here and below.
+    /// The number of players. Balls and shots do not count, here and below.
     pub entities: usize,
-    /// How many clean runs of motion it has.
+    /// The number of clean stretches of motion.
     pub stretches: usize,
-    /// How much motion that is together.
+    /// The length of all stretches together.
     pub secs: f64,
-    /// What its lengths are counted in.
+    /// The unit of lengths.
     pub unit: String,
 }
 
 impl Results {
-    /// Puts an outcome and its circumstances together.
+    /// Combines an outcome with its settings.
     pub fn new(experiment: &dyn Experiment, settings: &Settings, command: &str, outcome: &Outcome) -> Self {
+        let declaration = experiment.declaration();
         Self {
             schema: SCHEMA,
-            experiment: experiment.id(),
-            title: experiment.title(),
-            source: experiment.source(),
+            experiment: declaration.alias,
+            name: declaration.name,
+            title: declaration.title,
+            source: declaration.source,
             seed: settings.seed,
             version: env!("CARGO_PKG_VERSION"),
             command: command.into(),
@@ -105,7 +110,7 @@ impl Results {
         }
     }
 
-    /// As `results.json` has it: indented, ends with a line break.
+    /// The content of `results.json`: indented, ends with a line break.
     pub fn to_json(&self) -> String {
         let mut json =
             serde_json::to_string_pretty(self).expect("results hold only strings and finite numbers");
@@ -113,7 +118,7 @@ impl Results {
         json
     }
 
-    /// Whether some claim did not hold: what `--strict` looks for.
+    /// Whether a claim did not hold: `--strict` looks for this.
     pub fn any_refuted(&self) -> bool {
         self.claims.iter().any(|claim| claim.judgement.is_refuted())
     }

@@ -1,4 +1,4 @@
-//! Runs an experiment and leaves behind what people and machines want to see of it.
+//! Runs an experiment and writes its results, plots and report.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ pub const RESULTS_FILE: &str = "results.json";
 /// The file people open.
 pub const REPORT_FILE: &str = "report.html";
 
-/// What came of a run.
+/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// What was found; also in [`RESULTS_FILE`].
+    /// The results; also in [`RESULTS_FILE`].
     pub results: Results,
     /// The page to open.
     pub report: PathBuf,
 }
 
-/// Why there are no results. Its text is one line.
+/// A run without results. The text is one line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
@@ -46,6 +46,7 @@ pub fn run(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<Finished, RunError> {
+    experiment.declaration().check(settings)?;
     check_writable(out)?;
     let outcome = experiment.run(settings, progress)?;
     let results = Results::new(experiment, settings, command, &outcome);
@@ -53,10 +54,11 @@ pub fn run(
     Ok(Finished { results, report: out.join(REPORT_FILE) })
 }
 
-/// The report comes last: where it is, everything it speaks of is there too.
+/// The report comes last: where it exists, all files that it links to exist too.
 fn output_files(experiment: &dyn Experiment, results: &Results, outcome: &Outcome) -> Vec<OutputFile> {
     let drawings: Vec<String> = outcome.figures.iter().map(draw).collect();
-    let report = Report { experiment, results, outcome, drawings: &drawings }.to_html();
+    let declaration = experiment.declaration();
+    let report = Report { declaration, results, outcome, drawings: &drawings }.to_html();
     let figures = outcome.figures.iter().zip(drawings).map(|(figure, svg)| file(&figure.file_name(), svg));
     let mut files: Vec<OutputFile> = figures.collect();
     files.push(file(RESULTS_FILE, results.to_json()));

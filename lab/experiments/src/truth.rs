@@ -7,7 +7,7 @@ use fairpath::vector::{Planar, Vec2};
 use fairpath_eval::recording::Recording;
 use fairpath_games::tanks::{Match, Script, TanksConfig};
 
-/// How often a game looks at its entities: SPEC's and BZFlag's 60 per second.
+/// How often a game looks at its entities: 60 times per second, as BZFlag does.
 pub const RATE: TickRate = TickRate::hz(60);
 
 /// What one entity really did, tick by tick.

@@ -13,7 +13,7 @@ use fairpath_eval::recording::{self, Source};
 use fairpath_experiments::experiment::{Half, Recorded, Settings, Silent};
 use fairpath_experiments::experiments;
 use fairpath_experiments::fairness::run::{Run, run};
-use fairpath_experiments::fairness::{Arena, Contender, Jitter, Model, Motion, Receiver, Trial};
+use fairpath_experiments::fairness::{Arena, Jitter, LabScheduler, Model, Motion, Receiver, Trial};
 use fairpath_experiments::judge::Verdict;
 use fairpath_experiments::truth::Truth;
 use fairpath_games::tanks::Script;
@@ -30,10 +30,10 @@ fn receivers(delays_ms: &[i64], jitter_ms: i64) -> Vec<Receiver> {
     Receiver::all_at(&delays, Jitter::Uniform(Span::from_millis(jitter_ms)))
 }
 
-fn played(contender: Contender, receivers: Vec<Receiver>, seed: u64) -> Run {
-    let trial = Trial::new(contender, receivers);
-    let scheduler = contender.build(trial.receivers.len(), trial.budget);
-    run(&tank(seed, 40), &trial.setup(), scheduler, &Random::from_seed(seed).fork(1))
+fn played(scheduler: LabScheduler, receivers: Vec<Receiver>, seed: u64) -> Run {
+    let trial = Trial::new(scheduler, receivers);
+    let scheduler = scheduler.build(trial.receivers.len(), trial.budget);
+    run(&tank(seed, 40), &trial.setup(), scheduler, &Random::from_seed(seed).fork(1), &mut ())
 }
 
 fn finals(run: &Run) -> Vec<f64> {
@@ -47,7 +47,7 @@ const AT_ONCE_MAX: f64 = 1e-3 * 0.4;
 #[test]
 fn told_of_everything_at_once_nobody_is_wrong() {
     for seed in SEEDS {
-        let run = played(Contender::Broadcast, receivers(&[0, 0, 0], 0), seed);
+        let run = played(LabScheduler::BROADCAST, receivers(&[0, 0, 0], 0), seed);
         assert!(run.triggers > 50);
         for error in finals(&run) {
             assert!(error <= AT_ONCE_MAX * run.triggers as f64, "{error} in {} triggers", run.triggers);
@@ -59,19 +59,19 @@ fn told_of_everything_at_once_nobody_is_wrong() {
 
 #[test]
 fn equally_far_receivers_are_equally_wrong_and_farther_ones_more() {
-    for contender in [Contender::Broadcast, Contender::EveryNth] {
-        let equal = finals(&played(contender, receivers(&[300, 300, 300], 0), SEEDS[0]));
+    for scheduler in [LabScheduler::BROADCAST, LabScheduler::EVERY_NTH] {
+        let equal = finals(&played(scheduler, receivers(&[300, 300, 300], 0), SEEDS[0]));
         assert!(equal[0] > 10.0 && equal[0] == equal[1] && equal[1] == equal[2], "{equal:?}");
-        let apart = finals(&played(contender, receivers(&[800, 500, 200], 0), SEEDS[0]));
+        let apart = finals(&played(scheduler, receivers(&[800, 500, 200], 0), SEEDS[0]));
         assert!(apart[0] > apart[1] && apart[1] > apart[2], "{apart:?}");
     }
 }
 
 #[test]
 fn every_copy_is_counted() {
-    let broadcast = played(Contender::Broadcast, receivers(&[800, 500, 200], 100), SEEDS[0]);
+    let broadcast = played(LabScheduler::BROADCAST, receivers(&[800, 500, 200], 100), SEEDS[0]);
     assert_eq!(broadcast.vectors, [broadcast.triggers; 3]);
-    let third = played(Contender::EveryNth, receivers(&[800, 500, 200], 100), SEEDS[0]);
+    let third = played(LabScheduler::EVERY_NTH, receivers(&[800, 500, 200], 100), SEEDS[0]);
     assert_eq!(third.triggers, broadcast.triggers, "the owner does not know who listens");
     assert_eq!(third.vectors, [third.triggers.div_ceil(3); 3]);
     let each = |run: &Run| run.bytes as f64 / run.vectors.iter().sum::<u64>() as f64;
@@ -80,47 +80,47 @@ fn every_copy_is_counted() {
 
 #[test]
 fn the_same_seed_gives_the_same_numbers_for_every_scheduler() {
-    for contender in Contender::all() {
-        let play = |seed| played(contender, receivers(&[800, 500, 200], 100), seed);
+    for scheduler in LabScheduler::all() {
+        let play = |seed| played(scheduler, receivers(&[800, 500, 200], 100), seed);
         let (one, again, other) = (play(SEEDS[0]), play(SEEDS[0]), play(SEEDS[1]));
-        assert_eq!(one, again, "{}", contender.name());
-        assert_ne!(one, other, "{}", contender.name());
+        assert_eq!(one, again, "{scheduler}");
+        assert_ne!(one, other, "{scheduler}");
     }
 }
 
 /// Everybody keeps to the budget of a third, but for who has none.
 #[test]
 fn budgets_are_kept() {
-    for contender in Contender::all() {
-        let run = played(contender, receivers(&[800, 500, 200], 0), SEEDS[0]);
+    for scheduler in LabScheduler::all() {
+        let run = played(scheduler, receivers(&[800, 500, 200], 0), SEEDS[0]);
         let per_trigger = run.vectors.iter().sum::<u64>() as f64 / run.triggers as f64;
-        let has_budget = !matches!(
-            contender,
-            Contender::Broadcast
-                | Contender::SchedulingOne
-                | Contender::SchedulingOneAtReception
-                | Contender::SchedulingTwo
-                | Contender::RelativeError
-        );
-        assert!(per_trigger <= 3.0 + 1e-9, "{}: {per_trigger}", contender.name());
-        assert!(!has_budget || (0.8..1.2).contains(&per_trigger), "{}: {per_trigger}", contender.name());
+        let without_budget = [
+            LabScheduler::BROADCAST,
+            LabScheduler::SCHEDULING_DISCARD,
+            LabScheduler::SCHEDULING_DISCARD_AT_RECEPTION,
+            LabScheduler::SCHEDULING_SEND,
+            LabScheduler::RELATIVE_ERROR,
+        ];
+        let has_budget = !without_budget.contains(&scheduler);
+        assert!(per_trigger <= 3.0 + 1e-9, "{scheduler}: {per_trigger}");
+        assert!(!has_budget || (0.8..1.2).contains(&per_trigger), "{scheduler}: {per_trigger}");
     }
 }
 
 /// Where delays do not vary and nothing is lost, the ledger knows all there is to know.
 #[test]
 fn the_ledger_believes_what_the_observer_sees() {
-    for contender in [Contender::Broadcast, Contender::EveryNth, Contender::ERROR_INDEX] {
-        let run = played(contender, receivers(&[800, 500, 200], 0), SEEDS[0]);
+    for scheduler in [LabScheduler::BROADCAST, LabScheduler::EVERY_NTH, LabScheduler::ERROR_INDEX] {
+        let run = played(scheduler, receivers(&[800, 500, 200], 0), SEEDS[0]);
         let settled = run.belief.secs.iter().position(|secs| *secs > 5.0).unwrap();
         // Its estimate of a delay comes to rest at the true one, but only to the microsecond.
         let off = run.belief.off[settled..].iter().copied().fold(0.0, f64::max);
-        assert!(off < 1e-3, "{}: {off}", contender.name());
-        let jittery = played(contender, receivers(&[800, 500, 200], 180), SEEDS[0]);
+        assert!(off < 1e-3, "{scheduler}: {off}");
+        let jittery = played(scheduler, receivers(&[800, 500, 200], 180), SEEDS[0]);
         assert!(jittery.belief.off.iter().any(|off| *off > 1e-2), "it cannot know what has not arrived yet");
         assert!(jittery.belief.open.iter().any(|share| *share > 0.5), "and says so");
         let settled_off = jittery.belief.settled_off.iter().copied().fold(0.0, f64::max);
-        assert!(settled_off < 1e-6, "{}: off by {settled_off} with all receipts in", contender.name());
+        assert!(settled_off < 1e-6, "{scheduler}: off by {settled_off} with all receipts in");
         assert_eq!(jittery.belief.unsettled, 0, "nothing is lost here");
     }
 }
@@ -143,8 +143,8 @@ fn what_receivers_decode_is_what_the_owner_compares_with() {
 #[test]
 fn an_arena_answers_in_the_order_it_was_asked() {
     let motion = Motion::tanks(SEEDS[0], 2, Span::from_secs(10));
-    let trials = [Contender::EveryNth, Contender::Broadcast]
-        .map(|contender| Trial::new(contender, receivers(&[800, 200], 0)));
+    let trials = [LabScheduler::EVERY_NTH, LabScheduler::BROADCAST]
+        .map(|scheduler| Trial::new(scheduler, receivers(&[800, 200], 0)));
     let scores = Arena { motion: &motion, seed: 1, progress: &Silent }.play(&trials);
     assert_eq!(
         scores.iter().map(|score| score.label.as_str()).collect::<Vec<_>>(),
@@ -212,6 +212,6 @@ fn one_receiver_alone_is_no_question_of_fairness() {
     let refused = experiments::find("X2").unwrap().run(&settings, &Silent).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "one receiver alone is always treated fairly: give two delays or more with --delays"
+        "one receiver alone is always treated fairly; give two delays or more with --delays"
     );
 }

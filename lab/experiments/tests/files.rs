@@ -56,8 +56,8 @@ fn breaks_are_found_beside_the_recording() {
 fn what_cannot_be_opened_says_so_in_one_line() {
     let room = tempfile::tempdir().unwrap();
     let path = room.path().join("walk.csv.gz");
-    assert_eq!(error_of(&path), ": there is no such file: check the path");
-    assert_eq!(error_of(room.path()), ": it is a directory: give a file in it");
+    assert_eq!(error_of(&path), ": no such file; check the path");
+    assert_eq!(error_of(room.path()), ": this is a directory; pass a file in it");
     let packed = gzipped(&walk());
     fs::write(&path, &packed[..packed.len() / 2]).unwrap();
     assert!(error_of(&path).starts_with(": broken gzip ("));

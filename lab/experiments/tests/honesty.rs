@@ -5,7 +5,7 @@
 use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::time::{SharedInstant, Span};
 use fairpath_experiments::experiment::Silent;
-use fairpath_experiments::fairness::{Arena, Contender, Jitter, Lie, Motion, Receiver, Score, Trial};
+use fairpath_experiments::fairness::{Arena, Jitter, LabScheduler, Lie, Motion, Receiver, Score, Trial};
 use fairpath_sim::star::Reported;
 
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
@@ -20,7 +20,7 @@ fn play(lies: &[Lie], loss: f64, trust: Option<ReceiptTrust>, transport_is_asked
     let trial = |lie: &Lie| {
         let mut receivers = Receiver::all_at(&DELAYS_MS.map(Span::from_millis), Jitter::NONE);
         receivers[LIAR] = receivers[LIAR].clone().lying(*lie).losing(loss);
-        Trial::new(Contender::ERROR_INDEX, receivers)
+        Trial::new(LabScheduler::ERROR_INDEX, receivers)
             .dispatcher(dispatcher)
             .transport_is_asked(transport_is_asked)
     };

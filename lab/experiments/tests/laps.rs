@@ -87,16 +87,16 @@ fn what_cannot_be_judged_says_so() {
     };
     assert_eq!(
         trial(vec![file(2)], vec![50.0]),
-        "ellipse.csv.gz: only 2 usable laps: give 3 or more, with samples at most 250 ms apart"
+        "ellipse.csv.gz: only 2 usable laps; give 3 or more, with samples at most 250 ms apart"
     );
     assert_eq!(
         trial(vec![file(3)], vec![9000.0]),
-        "these horizons cannot be asked for: give milliseconds from 17 to 5000, such as 50,100,300"
+        "these horizons cannot be asked for; give milliseconds from 17 to 5000, such as 50,100,300"
     );
     let mut short = file(3);
     short.laps.iter_mut().for_each(|lap: &mut RecordedLap| lap.samples.truncate(60));
     assert_eq!(
         trial(vec![short], vec![50.0]),
-        "ellipse.csv.gz: the laps are too short for so much smoothing: give laps of one track, in metres"
+        "ellipse.csv.gz: the laps are too short for so much smoothing; give laps of one track, in metres"
     );
 }

@@ -183,20 +183,17 @@ fn what_cannot_be_recorded_is_refused_before_the_first_tick() {
     for name in ["tanks.xlsx", "tanks", ".csv"] {
         assert_eq!(
             refused(MATCH, name),
-            format!("{name}: a recording ends in .parquet or .csv: rename it with --out")
+            format!("{name}: the name of a recording ends in .parquet or .csv; rename it with --out")
         );
     }
     let cases = [
-        (TanksMatch { players: 65, ..MATCH }, "65 tanks are too many: at most 64: ask for fewer players"),
-        (TanksMatch { boxes: 129, ..MATCH }, "too many boxes: at most 128"),
+        (TanksMatch { players: 65, ..MATCH }, "65 tanks are too many: at most 64; pass fewer --players"),
+        (TanksMatch { boxes: 129, ..MATCH }, "too many boxes; pass --boxes of 128 or fewer"),
         (
             TanksMatch { secs: 100_000, ..MATCH },
-            "too long to be read again: with so many players at most 6990 seconds",
+            "too long to be read again; with so many players record at most 6990 seconds",
         ),
-        (
-            TanksMatch { players: 0, ..MATCH },
-            "there would be nothing to record: ask for a second and a player or more",
-        ),
+        (TanksMatch { players: 0, ..MATCH }, "nothing to record; pass --seconds and --players of 1 or more"),
     ];
     for (game, line) in cases {
         assert_eq!(refused(game, "tanks.csv"), line);
@@ -204,7 +201,7 @@ fn what_cannot_be_recorded_is_refused_before_the_first_tick() {
     fs::create_dir(room.path().join("tanks.csv")).unwrap();
     let in_the_way = MATCH.record(&room.path().join("tanks.csv"), &Silent).unwrap_err().to_string();
     assert!(
-        in_the_way.ends_with("tanks.csv: it is a directory: name a file in it with --out"),
+        in_the_way.ends_with("tanks.csv: this is a directory; name a file in it with --out"),
         "{in_the_way}"
     );
 }
@@ -261,7 +258,7 @@ fn broken_metadata_is_named() {
     fs::write(path.with_extension("metadata.csv"), text.replace(",60,", ",often,")).unwrap();
     assert_eq!(
         error_of(&path),
-        "/tanks.metadata.csv: row 2, column tick_rate_hz: not a number that fits: record it again, or remove this file"
+        "/tanks.metadata.csv: row 2, column tick_rate_hz: not a number that fits; record it again, or remove this file"
     );
 }
 
@@ -271,7 +268,7 @@ fn other_and_broken_parquet_is_refused() {
     let inputs = error_of(&path.with_extension("inputs.parquet"));
     assert_eq!(
         inputs,
-        "/tanks.inputs.parquet: no column or note life of the kind a trace has: give the states of a trace, or record it \
+        "/tanks.inputs.parquet: no column or note life of the kind a trace has; pass the states of a trace, or record it \
          again"
     );
     let bytes = fs::read(&path).unwrap();

@@ -12,6 +12,7 @@
 //!   feedback
 //! - [`sailing`]: boats with a sheet and a rudder in shifting winds; the first at the buoy wins
 //! - [`online`]: client and server of a game played over a network
+//! - [`GameChoice`]: the list of games by name
 //! - [`shared`]: what all games use: logs, replays, traces, ranges of configuration values
 //!
 //! Ten seconds of two against two:
@@ -39,6 +40,7 @@
 //! returns.
 #![forbid(unsafe_code)]
 
+mod choice;
 pub mod ethereal;
 pub mod jet_car;
 pub mod online;
@@ -46,3 +48,5 @@ pub mod race;
 pub mod sailing;
 pub mod shared;
 pub mod tanks;
+
+pub use choice::{GameChoice, UnknownGame};

@@ -268,7 +268,7 @@ mod tests {
     use super::*;
     use crate::scene::{digest, turn};
     use fairpath_experiments::fairness::run::{Setup, run};
-    use fairpath_experiments::fairness::{Contender, Factor, Jitter, Receiver, Trial};
+    use fairpath_experiments::fairness::{Jitter, LabScheduler, Receiver, Trial};
     use fairpath_experiments::truth::Truth;
 
     fn played(turns: &[(&str, f64)], secs: u64) -> Told {
@@ -284,8 +284,7 @@ mod tests {
     fn its_errors_are_the_laboratorys() {
         let turns = [("jitter", 100.0), ("loss", 10.0)];
         let scene = played(&turns, 60);
-        let contenders =
-            [Contender::EveryNth, Contender::Deterministic(Factor::Accumulated), Contender::ERROR_INDEX];
+        let contenders = [LabScheduler::EVERY_NTH, LabScheduler::DETERMINISTIC, LabScheduler::ERROR_INDEX];
         let dice = Random::from_seed(1);
         let length = TICK_RATE.begin(3600);
         let truth = Truth::scripted(&Script::random(dice.clone()), dice.fork(0).bits(), length);

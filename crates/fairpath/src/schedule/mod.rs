@@ -18,6 +18,7 @@
 
 mod account;
 mod broadcast;
+mod choice;
 mod claims;
 mod deadlines;
 mod deterministic_budget;
@@ -39,6 +40,7 @@ mod trigger_budget;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
+pub use choice::{SchedulerChoice, UnknownScheduler};
 pub use claims::{Claim, Claims};
 pub use deterministic_budget::DeterministicBudget;
 pub use dispatcher::{Departure, Dispatcher, DispatcherConfig, Liveness};

@@ -14,45 +14,46 @@ use fairpath_experiments::fairness::{mean, spread};
 use fairpath_net::{ConnectionState, NetClient, NetClientConfig, Transport, unguessable_random};
 use serde_json::{Value, json};
 
-use super::crew::{Habit, lone};
-use super::journal::{Journal, Recording};
+use super::crew::{DriveChoice, lone};
+use super::journal::{RecordingOptions, TraceRecorder};
 use super::serve::resident_bytes;
 use super::{
-    Connecting, Pace, Reporting, STATISTICS_HEAD, Screen, Telling, statistics_as_cells, statistics_as_json,
+    FramePacer, STATISTICS_HEAD, ServerAddress, StatusScreen, SummaryOptions, TankOptions,
+    statistics_as_cells, statistics_as_json,
 };
 use crate::{BadInput, print};
 use fairpath_games::online::{SessionAt, TankPublisher, show};
 
-/// Let bots play on a tank server, each over a connection of its own, and say what they see
+/// Connect bots to a tank server and report how accurately they see each other
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// How many
+    /// The number of bots, each with a connection of its own
     #[arg(value_name = "N", default_value_t = 4)]
     count: u32,
     #[command(flatten)]
-    connecting: Connecting,
-    /// Come as browsers do, by WebTransport
+    connecting: ServerAddress,
+    /// Connect by WebTransport, as browsers do
     #[arg(long)]
     web: bool,
-    /// The field follows from it; the same as the server's
+    /// The field follows from it; pass the server's number
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// The first bot's number: teams and tempers follow from it
+    /// The number of the first bot; team and temperament follow from it
     #[arg(long, value_name = "N", default_value_t = 0)]
     first: u32,
-    /// How they drive: bot, straight, circle or random
-    #[arg(long, value_name = "HABIT", default_value = "bot")]
-    drive: String,
-    /// Only watch, and drive nothing
+    /// How the tanks drive
+    #[arg(long, value_enum, default_value_t = DriveChoice::Bot)]
+    drive: DriveChoice,
+    /// Watch only; drive no tanks
     #[arg(long)]
     watch: bool,
     #[command(flatten)]
-    telling: Telling,
+    telling: TankOptions,
     #[command(flatten)]
-    recording: Recording,
+    recording: RecordingOptions,
     #[command(flatten)]
-    reporting: Reporting,
+    reporting: SummaryOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -60,11 +61,12 @@ Examples:
   fairpath bots 8 --connect 127.0.0.1:7777 --pin 5f…e1
   fairpath bots 3 --trust server.pem --for 60s --json --out match.parquet
 
-Errors are between where a bot has another bot's tank and where that really is, in units; only bots of the same process
-know that of each other. A recording (--out) has the truth of all bots here, and where each of them has the others.
-Exit code: 0 done, 2 bad input, or nobody answered.";
+An error is the distance in units between where a bot places another bot's tank and where that tank is. Only bots of
+one process are compared. A recording (--out) has the truth of all bots here, and where each of them places the
+others.
+Exit code: 0 done, 2 bad input, or no server answered.";
 
-/// Errors are looked at so often.
+/// How often errors are measured.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 /// How long a bot waits at the end for what it promised.
 const LEAVE_WITHIN: Duration = Duration::from_millis(500);
@@ -75,8 +77,8 @@ impl Arguments {
         let mut journal = self.recording.begin("tanks-bots", self.seed)?;
         let end = self.reporting.end()?;
         let began = Instant::now();
-        let (mut pace, mut screen, mut sampled_at) = (Pace::new(), Screen::new(), Instant::now());
-        while !end.is_here() && !bots.iter().all(Bot::is_over) {
+        let (mut pace, mut screen, mut sampled_at) = (FramePacer::new(), StatusScreen::new(), Instant::now());
+        while !end.is_here() && !bots.iter().all(BotClient::is_over) {
             for bot in &mut bots {
                 bot.frame()?;
             }
@@ -88,7 +90,7 @@ impl Arguments {
             pace.wait();
         }
         let mut summary = as_json(&bots, began);
-        if let Some(clock) = journal.as_ref().and_then(Journal::clock_as_json) {
+        if let Some(clock) = journal.as_ref().and_then(TraceRecorder::clock_as_json) {
             summary["clock"] = clock;
         }
         let last_screen = as_screen(&bots, began);
@@ -100,17 +102,16 @@ impl Arguments {
             eprintln!("{}", journal.finish()?);
         }
         if !has_connected {
-            return Err(self.connecting.nobody_answered());
+            return Err(self.connecting.no_answer());
         }
         let said = if self.reporting.json { format!("{summary}\n") } else { last_screen };
         print::to_stdout(&said)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn bot(&self, index: u32) -> Result<Bot, BadInput> {
+    fn bot(&self, index: u32) -> Result<BotClient, BadInput> {
         let number = self.first + index;
-        let habit = Habit::by_name(&self.drive)?;
-        let crew = if self.watch { None } else { Some(lone(number, self.seed, habit)?) };
+        let crew = if self.watch { None } else { Some(lone(number, self.seed, self.drive)?) };
         let session = Client::new(self.telling.client()?, unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),
@@ -119,21 +120,21 @@ impl Arguments {
             ..NetClientConfig::new(self.connecting.trust()?)
         };
         let client = NetClient::connect(self.connecting.address()?, config, session)?;
-        Ok(Bot { number, client, crew, errors: Errors::default(), lost: 0, refused: 0 })
+        Ok(BotClient { number, client, crew, errors: ErrorHistogram::default(), lost: 0, refused: 0 })
     }
 }
 
 /// A bot, its connection and what it saw.
-struct Bot {
+struct BotClient {
     number: u32,
     client: NetClient<Vec2>,
     crew: Option<TankPublisher>,
-    errors: Errors,
+    errors: ErrorHistogram,
     lost: u32,
     refused: u32,
 }
 
-impl Bot {
+impl BotClient {
     fn is_over(&self) -> bool {
         matches!(self.client.connection_state(), ConnectionState::Over(_))
     }
@@ -167,15 +168,15 @@ impl Bot {
     }
 
     /// The truth about its own tank, now.
-    fn truth(&self) -> Option<Truth> {
+    fn truth(&self) -> Option<TankTruth> {
         let now = self.client.frame(|session, now| session.clock_now(now))?;
         let (object, life, state) = self.crew.as_ref()?.truths(now.shared).next()?;
-        Some(Truth { object, life, state, now })
+        Some(TankTruth { object, life, state, now })
     }
 }
 
 /// Where a bot's own tank is.
-struct Truth {
+struct TankTruth {
     object: EntityId,
     life: u16,
     state: State<Vec2>,
@@ -184,15 +185,15 @@ struct Truth {
 
 /// How wrong a bot was about the others.
 #[derive(Clone, Debug, Default)]
-struct Errors {
-    /// How many errors there were of each size, in steps of [`Errors::STEP`].
+struct ErrorHistogram {
+    /// How many errors there were of each size, in steps of [`ErrorHistogram::STEP`].
     histogram: BTreeMap<u32, u64>,
     count: u64,
     sum: f64,
     max: f64,
 }
 
-impl Errors {
+impl ErrorHistogram {
     /// A hundredth of a unit: a thirtieth of the usual threshold.
     const STEP: f64 = 0.01;
     /// What is farther off counts as this far in the histogram.
@@ -224,11 +225,11 @@ impl Errors {
 }
 
 /// Every bot looks for every other one.
-fn sample(bots: &mut [Bot], mut journal: Option<&mut Journal>) {
-    let truths: Vec<_> = bots.iter().map(Bot::truth).collect();
+fn sample(bots: &mut [BotClient], mut journal: Option<&mut TraceRecorder>) {
+    let truths: Vec<_> = bots.iter().map(BotClient::truth).collect();
     if let Some(journal) = journal.as_deref_mut() {
         for (bot, truth) in bots.iter().zip(&truths) {
-            let Some(Truth { object, life, state, now }) = truth else { continue };
+            let Some(TankTruth { object, life, state, now }) = truth else { continue };
             journal.truth(*now, *object, *life, state);
             bot.client.frame(|session, local| {
                 journal.clock(*now, session.clock_uncertainty(local));
@@ -258,18 +259,18 @@ fn sample(bots: &mut [Bot], mut journal: Option<&mut Journal>) {
     }
 }
 
-/// One look at everybody takes less than this, unless the machine stalls or a clock is off.
+/// Sampling all bots takes less than this, unless the machine stalls or a clock is off.
 const MOMENT: f64 = 0.05;
 
 /// Mean and standard deviation of the bots' mean errors: how accurate, and how fair.
-fn accuracy_and_spread(bots: &[Bot]) -> (f64, f64) {
+fn accuracy_and_spread(bots: &[BotClient]) -> (f64, f64) {
     let means: Vec<f64> =
         bots.iter().filter(|bot| bot.errors.count > 0).map(|bot| bot.errors.mean()).collect();
     // Of nothing both would be −0.
     if means.is_empty() { (0.0, 0.0) } else { (mean(&means), spread(&means)) }
 }
 
-fn as_screen(bots: &[Bot], began: Instant) -> String {
+fn as_screen(bots: &[BotClient], began: Instant) -> String {
     let secs = began.elapsed().as_secs_f64();
     let (mean, spread) = accuracy_and_spread(bots);
     let mut text = format!(
@@ -293,9 +294,9 @@ fn as_screen(bots: &[Bot], began: Instant) -> String {
     text
 }
 
-fn as_json(bots: &[Bot], began: Instant) -> Value {
+fn as_json(bots: &[BotClient], began: Instant) -> Value {
     let (mean, spread) = accuracy_and_spread(bots);
-    let bot = |bot: &Bot| {
+    let bot = |bot: &BotClient| {
         let status = bot.client.status();
         let (client, clock) = bot.client.frame(|session, now| (session.id(), session.clock_uncertainty(now)));
         json!({

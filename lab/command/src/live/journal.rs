@@ -1,9 +1,9 @@
-//! Writes down what is seen, as a trace that the laboratory reads.
+//! Records what a process sees, as a trace that the laboratory reads.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fairpath::number::EntityId;
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::{Vec2, Vec3};
@@ -17,75 +17,89 @@ use serde_json::{Value, json};
 
 use crate::BadInput;
 
-/// Where to write down what was seen.
+/// Where to record what the process sees.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Recording {
-    /// Write down what was seen, to NAME.parquet or NAME.csv
+pub(crate) struct RecordingOptions {
+    /// Record what the process sees to NAME.parquet or NAME.csv
     #[arg(long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    stamping: Stamping,
+    stamping: TimestampOptions,
 }
 
-impl Recording {
-    /// A journal, if one is wanted. Whatever can be refused is refused now and not at the end.
-    pub(crate) fn begin(&self, title: &str, seed: u64) -> Result<Option<Journal>, BadInput> {
-        self.out.as_deref().map(|out| Journal::begin(out, &self.stamping, title, seed)).transpose()
+impl RecordingOptions {
+    /// Starts a recorder, if a file is given. A file that cannot be written is refused now and not
+    /// at the end.
+    pub(crate) fn begin(&self, title: &str, seed: u64) -> Result<Option<TraceRecorder>, BadInput> {
+        self.out.as_deref().map(|out| TraceRecorder::begin(out, &self.stamping, title, seed)).transpose()
     }
 }
 
-/// How instants are written down.
+/// How instants are recorded.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Stamping {
-    /// Which instant is zero in the recording, in microseconds since 1970 [default: its first]
+pub(crate) struct TimestampOptions {
+    /// The instant that is zero in the recording, in microseconds since 1970 [default: the first]
     #[arg(long, value_name = "MICROS")]
     zero: Option<i64>,
-    /// By which clock: shared, as this process has it, or machine, to compare processes on one
-    #[arg(long, value_name = "CLOCK", default_value = "shared")]
-    stamp: String,
+    /// The clock that instants are recorded by
+    #[arg(long, value_enum, default_value_t = ClockChoice::Shared)]
+    stamp: ClockChoice,
 }
 
-impl Stamping {
-    fn stamp(&self) -> Result<Stamp, BadInput> {
-        match self.stamp.as_str() {
-            "shared" => Ok(Stamp::Shared),
-            "machine" => Ok(Stamp::Machine(ClockWatch::default())),
-            other => Err(BadInput::of("--stamp", other, "choose shared or machine")),
+impl TimestampOptions {
+    fn stamp(&self) -> Timestamps {
+        match self.stamp {
+            ClockChoice::Shared => Timestamps::Shared,
+            ClockChoice::Machine => Timestamps::Machine(ClockWatch::default()),
         }
     }
 }
 
-/// By which clock instants are written down.
-#[derive(Debug)]
-enum Stamp {
-    /// The one that all peers agree on, as well as this one knows it.
+/// A clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClockChoice {
+    /// The clock that all peers agree on, as this process estimates it
     Shared,
-    /// This machine's, which a server on the same machine goes by; so it is known how far the
+    /// The clock of this machine, to compare processes on one machine
+    Machine,
+}
+
+/// The clock that instants are recorded by.
+#[derive(Debug)]
+enum Timestamps {
+    /// The clock that all peers agree on, as this process estimates it.
+    Shared,
+    /// The clock of this machine, which a server on the same machine uses: this shows how far the
     /// shared one is off.
     Machine(ClockWatch),
 }
 
 /// What is seen, as it is seen.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub(crate) struct TraceRecorder {
     out: PathBuf,
     format: TraceFormat,
     name: String,
     trace: Trace,
     zero: Option<i64>,
-    stamp: Stamp,
+    stamp: Timestamps,
     /// When each was last seen, and in which life: what was not seen for a while begins anew.
     last: BTreeMap<(u32, Option<u32>, u8), (i64, u16)>,
     /// When that which is reckoned by was generated.
     followed: BTreeMap<(u32, Option<u32>), SharedInstant>,
 }
 
-/// Who was not seen for longer than this was away.
+/// An entity that was not seen for longer than this was away.
 const GAP: Span = Span::from_millis(250);
 
-impl Journal {
-    pub(crate) fn begin(out: &Path, stamping: &Stamping, title: &str, seed: u64) -> Result<Self, BadInput> {
-        let stamp = stamping.stamp()?;
+impl TraceRecorder {
+    pub(crate) fn begin(
+        out: &Path,
+        stamping: &TimestampOptions,
+        title: &str,
+        seed: u64,
+    ) -> Result<Self, BadInput> {
+        let stamp = stamping.stamp();
         let shown = out.display().to_string();
         let format = TraceFormat::of(out)
             .ok_or_else(|| BadInput::of("--out", &shown, "a recording ends in .parquet or .csv"))?;
@@ -112,7 +126,7 @@ impl Journal {
 
     /// How far off the shared clock is said to be at most.
     pub(crate) fn clock(&mut self, now: Now, stated: Option<Span>) {
-        if let (Stamp::Machine(watch), Some(stated)) = (&mut self.stamp, stated) {
+        if let (Timestamps::Machine(watch), Some(stated)) = (&mut self.stamp, stated) {
             watch.look(now, stated);
         }
     }
@@ -120,8 +134,8 @@ impl Journal {
     /// How the shared clock was, if instants are this machine's.
     pub(crate) fn clock_as_json(&self) -> Option<Value> {
         match &self.stamp {
-            Stamp::Shared => None,
-            Stamp::Machine(watch) => Some(watch.as_json()),
+            Timestamps::Shared => None,
+            Timestamps::Machine(watch) => Some(watch.as_json()),
         }
     }
 
@@ -157,8 +171,8 @@ impl Journal {
 
     fn stamp_of(&mut self, now: Now) -> i64 {
         let micros = match self.stamp {
-            Stamp::Shared => now.shared.as_micros(),
-            Stamp::Machine(_) => now.local.as_micros(),
+            Timestamps::Shared => now.shared.as_micros(),
+            Timestamps::Machine(_) => now.local.as_micros(),
         };
         micros - *self.zero.get_or_insert(micros)
     }

@@ -1,4 +1,4 @@
-//! `fairpath lobby`, and what `serve` needs to be on its list.
+//! `fairpath lobby`, and the options of `serve` that announce it to a lobby.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -12,46 +12,47 @@ use fairpath_net::lobby::{
 use fairpath_net::{Identity, NetServer, Trust};
 use serde_json::{Value, json};
 
-use super::{Reporting, Screen, address, pinned};
+use super::{StatusScreen, SummaryOptions, address, pinned};
 use crate::{BadInput, print};
 
-/// Run a lobby: servers and peers say that they are there, others find them and are introduced
+/// Run a lobby, where servers and peers announce themselves and clients find them
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where to listen; port 0 lets the system choose
+    /// The address to listen on; port 0 lets the system choose
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7700")]
     listen: String,
-    /// A PEM file with a certificate of your own; otherwise one is made for this machine
+    /// A PEM file with the lobby's certificate [default: a new one for this machine]
     #[arg(long, value_name = "FILE", requires = "key")]
     certificate: Option<PathBuf>,
-    /// A PEM file with its key
+    /// A PEM file with the certificate's private key
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// How many may be on the list
+    /// The greatest number of entries on the list
     #[arg(long, value_name = "N", default_value_t = 4096)]
     entries_max: usize,
-    /// How many of one address may be on the list
+    /// The greatest number of entries from one address
     #[arg(long, value_name = "N", default_value_t = 32)]
     entries_per_address_max: usize,
-    /// How many pairs of peers may be relayed who cannot reach each other; 0 relays nobody
+    /// The greatest number of relayed pairs of peers that cannot reach each other; 0 turns relays
+    /// off
     #[arg(long, value_name = "N", default_value_t = 64)]
     relays_max: usize,
     #[command(flatten)]
-    reporting: Reporting,
+    reporting: SummaryOptions,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   fairpath lobby
-  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends' --attribute map=dunes
+  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends'
   fairpath servers --lobby 127.0.0.1:7700 --pin 5f…e1 --where map=dunes --measure
 
-It prints its fingerprint: give it to those who announce themselves, and to those who look. Addresses and certificates on the
-list are what the lobby has seen and had proven, never what somebody said.
+The lobby prints its fingerprint for `serve --lobby-pin` and `servers --pin`. Addresses on the list are the
+ones that the lobby saw, and certificates the ones that a server proved to have.
 Exit code: 0 done, 2 bad input.";
 
-/// How often it is looked whether it is time to end, and what there is to show.
+/// How often the lobby checks whether to end, and redraws its screen.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl Arguments {
@@ -69,7 +70,7 @@ impl Arguments {
         let lobby = LobbyServer::bind(config)?;
         eprintln!("listening on {}, fingerprint {}", lobby.address(), lobby.fingerprint());
         eprintln!("  fairpath servers --lobby {} --pin {}", lobby.address(), lobby.fingerprint());
-        let mut screen = Screen::new();
+        let mut screen = StatusScreen::new();
         while !end.is_here() {
             screen.draw(|| as_screen(&lobby));
             std::thread::sleep(LOOK_EVERY);
@@ -144,33 +145,33 @@ fn as_json(lobby: &LobbyServer) -> Value {
     })
 }
 
-/// Whether, and how, a server is on a lobby's list.
+/// How a server announces itself to a lobby.
 #[derive(Args, Clone, Debug)]
-pub(super) struct Announcing {
-    /// Be on the list of this lobby
+pub(super) struct LobbyOptions {
+    /// Announce the server to this lobby
     #[arg(long, value_name = "HOST:PORT", requires = "lobby_pin")]
     lobby: Option<String>,
     /// The fingerprint of the lobby's certificate, as `fairpath lobby` prints it
     #[arg(long, value_name = "FINGERPRINT", requires = "lobby")]
     lobby_pin: Option<String>,
-    /// What the list calls it
+    /// The server's name on the list
     #[arg(long, value_name = "NAME", requires = "lobby", default_value = "a server")]
     name: String,
-    /// What people may choose by; may be given several times
+    /// An attribute that players can search for; may be given several times
     #[arg(long = "attribute", value_name = "KEY=VALUE", requires = "lobby")]
     attributes: Vec<String>,
 }
 
-/// What a server is to say, and where.
+/// An announcement, and the lobby it goes to.
 #[derive(Clone, Debug)]
-pub(crate) struct Notice {
+pub(crate) struct LobbyAnnouncement {
     lobby: LobbyAddress,
     announcement: Announcement,
 }
 
-impl Announcing {
-    /// What is to be announced, if anything is.
-    pub(super) fn notice(&self, game: &str) -> Result<Option<Notice>, BadInput> {
+impl LobbyOptions {
+    /// The announcement, if a lobby is given.
+    pub(super) fn notice(&self, game: &str) -> Result<Option<LobbyAnnouncement>, BadInput> {
         let (Some(lobby), Some(pin)) = (&self.lobby, &self.lobby_pin) else { return Ok(None) };
         let trust = Trust::Pinned(vec![pinned("--lobby-pin", pin)?]);
         let mut announcement = Announcement::new(game, &self.name);
@@ -179,32 +180,35 @@ impl Announcing {
             announcement = announcement.with_attribute(key, value);
         }
         announcement.check().map_err(|error| BadInput(format!("--name or --attribute {error}")))?;
-        Ok(Some(Notice { lobby: LobbyAddress::new(address("--lobby", lobby)?, trust), announcement }))
+        Ok(Some(LobbyAnnouncement {
+            lobby: LobbyAddress::new(address("--lobby", lobby)?, trust),
+            announcement,
+        }))
     }
 }
 
-impl Notice {
-    /// Puts a server on the list.
+impl LobbyAnnouncement {
+    /// Announces a server.
     pub(crate) fn post<V: fairpath::vector::Planar>(
         self,
         server: &NetServer<V>,
-    ) -> Result<Presence, BadInput> {
+    ) -> Result<AnnouncedServer, BadInput> {
         let at = self.lobby.address.to_string();
         let attendance = server.announce(self.lobby, self.announcement)?;
-        Ok(Presence { at, attendance, is_told: false, refusal: None })
+        Ok(AnnouncedServer { at, attendance, is_told: false, refusal: None })
     }
 }
 
-/// A server that is, or wants to be, on a list. Dropped, it is taken off.
-pub(crate) struct Presence {
+/// A server on a list, or on its way there. Dropping it takes the server off.
+pub(crate) struct AnnouncedServer {
     at: String,
     attendance: LobbyPresence,
     is_told: bool,
     refusal: Option<LobbyRefusal>,
 }
 
-impl Presence {
-    /// Says once that it is on the list, and each reason why it is not.
+impl AnnouncedServer {
+    /// Prints once that the server is on the list, and every reason for a refusal.
     pub(crate) fn look(&mut self) {
         if let Some((entry, seen)) = self.attendance.announced()
             && !std::mem::replace(&mut self.is_told, true)
@@ -213,13 +217,13 @@ impl Presence {
         }
         let refusal = self.attendance.refusal();
         if let Some(refused) = refusal.filter(|_| self.refusal != refusal) {
-            eprintln!("the lobby at {} refuses: {refused}", self.at);
+            eprintln!("the lobby at {} refused this server: {refused}", self.at);
             self.refusal = refusal;
         }
     }
 }
 
-/// What stands before and after the first `=`.
+/// The parts before and after the first `=`.
 pub(super) fn key_and_value<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), BadInput> {
     let parts = text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty());
     parts.ok_or_else(|| BadInput::of(option, text, "give KEY=VALUE such as map=dunes"))

@@ -1,8 +1,7 @@
 //! Tanks over real sockets: what `serve`, `bots` and `record` share.
 //!
-//! Everybody simulates their own tank and tells the others; the server passes it on. Shots fly, but
-//! nobody is hit: who was hit where is for a game to decide, and this one is about who is seen
-//! where.
+//! Every client simulates its own tanks and sends DR vectors; the server forwards them. Shots fly
+//! but never hit: hits are for a game to decide, and this one measures where tanks are seen.
 
 pub(crate) mod bots;
 mod crew;
@@ -11,8 +10,8 @@ pub(crate) mod lobby;
 mod page;
 pub(crate) mod record;
 pub(crate) mod serve;
+mod serve_game;
 pub(crate) mod servers;
-pub(crate) mod stage;
 
 use std::io::{IsTerminal, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -33,37 +32,37 @@ use fairpath_net::{Fingerprint, Trust};
 use serde_json::{Value, json};
 
 use crate::BadInput;
+use crate::options::ModelChoice;
 
-/// How often everybody acts: once for each tick of the game.
+/// The length of a frame: one tick of the game.
 const FRAME: Duration = Duration::from_micros(16_667);
 
-/// How motion is told.
+/// How tanks are dead-reckoned.
 #[derive(Args, Clone, Debug)]
-struct Telling {
-    /// How wrong others may be about a tank before its owner says so, in units; a tank is 6 long
+struct TankOptions {
+    /// The owner sends a DR vector when receivers are off by more units than this; a tank is 6 long
     #[arg(long, value_name = "UNITS", default_value_t = 0.3)]
     threshold: f64,
-    /// What others take a tank to do meanwhile: linear or circular
-    #[arg(long, value_name = "MODEL", default_value = "circular")]
-    model: String,
-    /// Tell only what is off and what the scheduler wants told: no heartbeats, no promises, and
-    /// nobody freezes
+    /// How receivers extrapolate a tank between DR vectors
+    #[arg(long, value_enum, default_value_t = ModelChoice::Circular)]
+    model: ModelChoice,
+    /// Send only what the threshold and the scheduler ask for: no heartbeats, no promises to
+    /// neglected receivers, no freezing
     #[arg(long)]
     as_in_the_papers: bool,
 }
 
-/// Longer than anything lasts.
+/// Longer than any run.
 const NEVER: Span = Span::from_secs(1_000_000);
 
-impl Telling {
+impl TankOptions {
     fn classes(&self) -> Result<[(ClassId, Class); 2], BadInput> {
         if !(self.threshold.is_finite() && self.threshold > 0.0) {
             return Err(BadInput::of("--threshold", &self.threshold.to_string(), "give a length above zero"));
         }
-        let model = match self.model.as_str() {
-            "linear" => MotionKind::Linear,
-            "circular" => MotionKind::Circular,
-            other => return Err(BadInput::of("--model", other, "choose linear or circular")),
+        let model = match self.model {
+            ModelChoice::Linear => MotionKind::Linear,
+            ModelChoice::Circular => MotionKind::Circular,
         };
         let class = || {
             if self.as_in_the_papers {
@@ -84,39 +83,39 @@ impl Telling {
         }
     }
 
-    /// A client that is told like this.
+    /// The configuration of a client.
     fn client(&self) -> Result<ClientConfig, BadInput> {
         let horizon = self.dispatcher().horizon;
         Ok(ClientConfig { horizon, ..ClientConfig::new(self.classes()?) })
     }
 }
 
-/// Which server to play on, and how it is known.
+/// The server to connect to, and how to trust it.
 #[derive(Args, Clone, Debug)]
-struct Connecting {
-    /// The server, or a middleman before it
+struct ServerAddress {
+    /// The address of the server, or of a middleman before it
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7777")]
     connect: String,
-    /// The fingerprint of its certificate, as `serve` prints it
+    /// The fingerprint of the server's certificate, as `serve` prints it
     #[arg(long, value_name = "FINGERPRINT", required_unless_present = "trust")]
     pin: Option<String>,
-    /// Or a PEM file with certificates to trust
+    /// A PEM file with certificates to trust, instead of --pin
     #[arg(long, value_name = "FILE", conflicts_with = "pin")]
     trust: Option<PathBuf>,
-    /// The name that a trusted certificate must be good for
+    /// The name that a certificate trusted with --trust must be valid for
     #[arg(long, value_name = "NAME", default_value = "localhost")]
     name: String,
 }
 
-impl Connecting {
+impl ServerAddress {
     fn address(&self) -> Result<SocketAddr, BadInput> {
         address("--connect", &self.connect)
     }
 
-    /// All the time there was no connection.
-    fn nobody_answered(&self) -> BadInput {
+    /// The error of a client that never connected.
+    fn no_answer(&self) -> BadInput {
         let fix =
-            "no server answered that we trust; see whether it runs, and what it says its fingerprint is";
+            "no trusted server answered; check that it runs, and that --pin is the fingerprint it prints";
         BadInput::of("--connect", &self.connect, fix)
     }
 
@@ -124,40 +123,40 @@ impl Connecting {
         match (&self.pin, &self.trust) {
             (Some(pin), _) => Ok(Trust::Pinned(vec![pinned("--pin", pin)?])),
             (None, Some(path)) => Ok(Trust::load(path)?),
-            (None, None) => Err(BadInput("say which server to trust, with --pin or --trust".into())),
+            (None, None) => Err(BadInput("no server is trusted; pass --pin or --trust".into())),
         }
     }
 }
 
-/// When to end, and how to say what was seen.
+/// When to end, and how to print the summary.
 #[derive(Args, Clone, Debug)]
-struct Reporting {
-    /// End after this long, such as 60s; otherwise at Ctrl-C
+struct SummaryOptions {
+    /// End after this time, such as 60s [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     lasting: Option<String>,
-    /// Print the summary at the end as JSON, on one line
+    /// Print the summary as JSON, on one line
     #[arg(long)]
     json: bool,
 }
 
-impl Reporting {
-    fn end(&self) -> Result<End, BadInput> {
+impl SummaryOptions {
+    fn end(&self) -> Result<EndCondition, BadInput> {
         let lasting = self
             .lasting
             .as_deref()
             .map(|text| parse_span(text).map_err(|error| BadInput(format!("--for {error}"))));
-        End::new(lasting.transpose()?)
+        EndCondition::new(lasting.transpose()?)
     }
 }
 
-/// The end, by time or by hand.
-struct End {
+/// Whether it is time to end: by time, or by Ctrl-C.
+pub(crate) struct EndCondition {
     at: Option<Instant>,
     is_interrupted: Arc<AtomicBool>,
 }
 
-impl End {
-    fn new(lasting: Option<Span>) -> Result<Self, BadInput> {
+impl EndCondition {
+    pub(crate) fn new(lasting: Option<Span>) -> Result<Self, BadInput> {
         let is_interrupted = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_interrupted);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -173,17 +172,17 @@ impl End {
         Ok(Self { at, is_interrupted })
     }
 
-    fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         self.is_interrupted.load(Ordering::Relaxed) || self.at.is_some_and(|at| at <= Instant::now())
     }
 }
 
-/// Frames at a steady pace: who is late does not hurry to catch up.
-struct Pace {
+/// Waits from frame to frame. A late frame is not caught up.
+struct FramePacer {
     next: Instant,
 }
 
-impl Pace {
+impl FramePacer {
     fn new() -> Self {
         Self { next: Instant::now() }
     }
@@ -195,13 +194,13 @@ impl Pace {
     }
 }
 
-/// One screen that is drawn anew every second, where there is one.
-struct Screen {
+/// A status screen that is redrawn every second, if stderr is a terminal.
+struct StatusScreen {
     is_there: bool,
     drawn_at: Option<Instant>,
 }
 
-impl Screen {
+impl StatusScreen {
     fn new() -> Self {
         Self { is_there: std::io::stderr().is_terminal(), drawn_at: None }
     }
@@ -210,13 +209,13 @@ impl Screen {
         let is_due = self.drawn_at.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
         if self.is_there && is_due {
             self.drawn_at = Some(Instant::now());
-            // Clears the screen and begins at its top. Nobody is told if nobody looks.
+            // Clears the screen and begins at its top. A closed stderr is no error.
             let _ = write!(std::io::stderr(), "\x1b[2J\x1b[H{}", text());
         }
     }
 }
 
-/// What a session counts, for machines.
+/// The statistics of a session as JSON.
 fn statistics_as_json(statistics: &Statistics) -> Value {
     json!({
         "rtt_ms": statistics.round_trip.map(Span::as_millis_f64),

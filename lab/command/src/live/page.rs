@@ -13,15 +13,14 @@ use crate::BadInput;
 
 /// A page for browsers.
 #[derive(Args, Clone, Debug)]
-pub(super) struct Page {
-    /// Also serve the page to browsers there, or at 127.0.0.1:7780
+pub(super) struct PageOptions {
+    /// Serve the web page at this address [default: 127.0.0.1:7780]
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:7780")]
     page: Option<String>,
-    /// What `lab run` wrote, for the page's report: its folder, or one of such folders;
-    /// fairpath-out if there is one
+    /// A folder that `lab run` wrote, for the page's report [default: fairpath-out, if it exists]
     #[arg(long, value_name = "DIR", requires = "page")]
     results: Option<PathBuf>,
-    /// And open it in this machine's browser
+    /// Open the page in this machine's browser
     #[arg(long, requires = "page")]
     open: bool,
 }
@@ -37,14 +36,14 @@ const RESULTS_BYTES_MAX: u64 = 64 << 20;
 /// The file that tells the page about the server.
 const SERVER: &str = "server.json";
 
-impl Page {
+impl PageOptions {
     /// Serves it if it was asked for, and with it what a page must know about the server to play
     /// there.
     pub(super) fn serve(&self, server: &Value) -> Result<Option<PageServer>, BadInput> {
         let Some(wished) = &self.page else { return Ok(None) };
         if FILES.is_empty() {
             return Err(BadInput(
-                "this build has no page in it: `cargo xtask demo` makes one that has, `cargo xtask page` writes the page's files".into(),
+                "this build has no page in it; build one that has with `cargo xtask demo`".into(),
             ));
         }
         let mut files: Vec<PageFile> = FILES
@@ -58,7 +57,7 @@ impl Page {
         let page =
             PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
                 ErrorKind::AddrInUse => {
-                    BadInput::of("--page", wished, "somebody listens there already; try port 0")
+                    BadInput::of("--page", wished, "address in use; pass --page with another port")
                 }
                 _ => BadInput::of("--page", wished, &error.to_string()),
             })?;
@@ -71,12 +70,12 @@ impl Page {
     }
 }
 
-impl Page {
+impl PageOptions {
     /// What there is to be shown; a folder that was asked for must be one.
     fn results(&self) -> Result<Vec<PageFile>, BadInput> {
         let Some(wished) = &self.results else { return Ok(results_in(Path::new("fairpath-out"))) };
         if !wished.is_dir() {
-            let fix = "there is no such folder; give the one that `lab run --out` wrote to";
+            let fix = "no such folder; pass the folder that `lab run --out` wrote";
             return Err(BadInput::of("--results", &wished.display().to_string(), fix));
         }
         Ok(results_in(wished))

@@ -8,38 +8,38 @@ use fairpath::session::Client;
 use fairpath_net::{ConnectionState, NetClient, NetClientConfig, unguessable_random};
 use serde_json::json;
 
-use super::journal::{Journal, Stamping};
-use super::{Connecting, Pace, Reporting, Screen, TANK, Telling, statistics_as_json};
+use super::journal::{TimestampOptions, TraceRecorder};
+use super::{FramePacer, ServerAddress, StatusScreen, SummaryOptions, TANK, TankOptions, statistics_as_json};
 use crate::{BadInput, print};
 
-/// Watch a tank server, and write down where its tanks are seen
+/// Watch a tank server and record where its tanks are placed
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// NAME.parquet or NAME.csv
+    /// The file to write: NAME.parquet or NAME.csv
     #[arg(value_name = "FILE")]
     out: PathBuf,
     #[command(flatten)]
-    stamping: Stamping,
+    stamping: TimestampOptions,
     #[command(flatten)]
-    connecting: Connecting,
+    connecting: ServerAddress,
     #[command(flatten)]
-    telling: Telling,
+    telling: TankOptions,
     #[command(flatten)]
-    reporting: Reporting,
+    reporting: SummaryOptions,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   fairpath record seen.parquet --pin 5f…e1 --for 60s
 
-A watcher knows only what it is told: all its states are `placed`. For the truth beside it record where the tanks are driven, with
-`fairpath serve --out` or `fairpath bots --out`.
-Exit code: 0 done, 2 bad input, or nobody answered.";
+A watcher knows only what it receives: all its states are `placed`. To record the truth too, use `fairpath serve --out`
+or `fairpath bots --out`.
+Exit code: 0 done, 2 bad input, or no server answered.";
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
-        let mut journal = Journal::begin(&self.out, &self.stamping, "tanks-seen", 0)?;
+        let mut journal = TraceRecorder::begin(&self.out, &self.stamping, "tanks-seen", 0)?;
         let session = Client::new(self.telling.client()?, unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),
@@ -48,7 +48,8 @@ impl Arguments {
         let client: NetClient<fairpath::vector::Vec2> =
             NetClient::connect(self.connecting.address()?, config, session)?;
         let end = self.reporting.end()?;
-        let (mut pace, mut screen, mut count, mut known_as) = (Pace::new(), Screen::new(), 0u64, None);
+        let (mut pace, mut screen, mut count, mut known_as) =
+            (FramePacer::new(), StatusScreen::new(), 0u64, None);
         while !end.is_here() && !matches!(client.connection_state(), ConnectionState::Over(_)) {
             client.frame(|session, now| {
                 while session.poll_event().is_some() {}
@@ -82,7 +83,7 @@ impl Arguments {
         let has_connected = client.status().connections > 0;
         drop(client);
         if !has_connected {
-            return Err(self.connecting.nobody_answered());
+            return Err(self.connecting.no_answer());
         }
         let written = journal.finish()?;
         if self.reporting.json {

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fairpath::place::Placement;
 use fairpath::session::{
     Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
 };
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
-use fairpath_experiments::fairness::Contender;
+use fairpath_experiments::fairness::LabScheduler;
+use fairpath_games::GameChoice;
 use fairpath_games::online::{FairnessReport, GameRooms, SessionAt, TANK, TankPublisher};
 use fairpath_net::{
     Clock, Identity, NetServer, NetServerConfig, PeerStatus, Transport, new_epoch, unguessable_random,
@@ -21,68 +22,96 @@ use fairpath_net::{
 use serde_json::{Value, json};
 
 use super::crew::bots;
-use super::journal::{Journal, Recording};
-use super::lobby::{Announcing, Presence};
-use super::page::Page;
+use super::journal::{RecordingOptions, TraceRecorder};
+use super::lobby::{AnnouncedServer, LobbyOptions};
+use super::page::PageOptions;
+use super::serve_game;
 use super::{
-    Pace, Reporting, STATISTICS_HEAD, Screen, Telling, address, statistics_as_cells, statistics_as_json,
+    FramePacer, STATISTICS_HEAD, StatusScreen, SummaryOptions, TankOptions, address, statistics_as_cells,
+    statistics_as_json,
 };
-use crate::{BadInput, online, print};
+use crate::options::{games, scheduler_help};
+use crate::{BadInput, print};
 
-/// Run a server: tanks for bots, browsers and `record`, or a game for `play --connect`
+/// Run a game server
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to play: tanks, or one of the games for one with a run for each guest (jet-car,
-    /// jet-car-wind, sailing, sailing-shifts)
-    #[arg(long, value_name = "GAME", default_value = "tanks")]
-    game: String,
-    /// Where to listen; port 0 lets the system choose
+    /// The game: tanks for all clients together, or a game for one player, with a run of its own
+    /// for each client
+    #[arg(long, value_name = "GAME", default_value = "tanks", value_parser = games(&SERVED))]
+    game: GameChoice,
+    /// The address to listen on; port 0 lets the system choose
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7777")]
     listen: String,
-    /// A PEM file with a certificate of your own; otherwise one is made for this machine
+    /// A PEM file with the server's certificate [default: a new one for this machine]
     #[arg(long, value_name = "FILE", requires = "key")]
     certificate: Option<PathBuf>,
-    /// A PEM file with its key
+    /// A PEM file with the certificate's private key
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
     /// Write the certificate to this PEM file, for clients to trust
     #[arg(long, value_name = "FILE")]
     save_certificate: Option<PathBuf>,
-    /// So many tanks are driven by the server itself
+    /// The number of tanks that the server drives itself
     #[arg(long, value_name = "N", default_value_t = 0)]
     tanks: u32,
-    /// The field follows from it; the same for everybody
+    /// The field follows from it; clients need the same number
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Who decides who is told when; an unknown name lists all
-    #[arg(long, value_name = "NAME", default_value = "broadcast")]
-    scheduler: String,
+    /// The scheduler: which receiver is sent what, and when
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "broadcast",
+        long_help = scheduler_help("The scheduler: which receiver is sent what, and when")
+    )]
+    scheduler: LabScheduler,
     /// DR vectors per trigger, for schedulers that have a budget
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     budget: f64,
-    /// How many receivers are expected, for schedulers that must know
+    /// The expected number of receivers, for schedulers that need it
     #[arg(long, value_name = "N", default_value_t = 3)]
     receivers: usize,
-    /// How updates are placed: local, hop or global
-    #[arg(long, value_name = "WAY", default_value = "global")]
-    placement: String,
-    /// Bytes a second to each client at most
+    /// How receivers place DR vectors
+    #[arg(long, value_enum, default_value_t = PlacementChoice::Global)]
+    placement: PlacementChoice,
+    /// The greatest number of bytes per second to each client
     #[arg(long, value_name = "N", default_value_t = Budget::default().bytes_per_sec)]
     bytes_per_sec: u32,
-    /// How many clients may have a session
+    /// The greatest number of clients
     #[arg(long, value_name = "N", default_value_t = 64)]
     clients_max: usize,
     #[command(flatten)]
-    telling: Telling,
+    telling: TankOptions,
     #[command(flatten)]
-    recording: Recording,
+    recording: RecordingOptions,
     #[command(flatten)]
-    reporting: Reporting,
+    reporting: SummaryOptions,
     #[command(flatten)]
-    page: Page,
+    page: PageOptions,
     #[command(flatten)]
-    announcing: Announcing,
+    announcing: LobbyOptions,
+}
+
+/// The games that can be served.
+const SERVED: [GameChoice; 5] = [
+    GameChoice::Tanks,
+    GameChoice::JetCar { has_wind: false },
+    GameChoice::JetCar { has_wind: true },
+    GameChoice::Sailing { wind_shifts: false },
+    GameChoice::Sailing { wind_shifts: true },
+];
+
+/// How receivers place DR vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PlacementChoice {
+    /// From the moment a DR vector arrives
+    Local,
+    /// From its arrival less an estimated one-way time
+    Hop,
+    /// From its time stamp on the shared clock
+    Global,
 }
 
 const EXAMPLES: &str = "\
@@ -92,13 +121,14 @@ Examples:
   fairpath serve --tanks 6 --page --open
   fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
-  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends' --attribute map=dunes
+  fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends'
 
-Native clients and browsers come on the same port. It prints its fingerprint: give it to `fairpath bots --pin`.
-A recording (--out) has the truth of the server's own tanks, and where the server has everybody's.
+Native clients and browsers use the same port. The server prints its fingerprint for `fairpath bots --pin` and
+`fairpath play --pin`. A recording (--out) has the truth of the server's own tanks, and where the server places all
+tanks.
 Exit code: 0 done, 2 bad input.";
 
-/// What tanks can do, with room for rounding: faster is refused.
+/// The top speed of a tank, with room for rounding. Faster updates are refused.
 const SPEED_MAX: f64 = 110.0;
 /// How far a tank may be from where it was said to go: an update that was lost, and the delay of
 /// the next.
@@ -108,32 +138,32 @@ const SHUTDOWN_WITHIN: Duration = Duration::from_secs(2);
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
-        if self.game != "tanks" {
+        if self.game != GameChoice::Tanks {
             return self.execute_online();
         }
         let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
         let mut journal = self.recording.begin("tanks-server", self.seed)?;
-        let notice = self.announcing.notice(&self.game)?;
+        let notice = self.announcing.notice(self.game.name())?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
         eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
         eprintln!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
         let mut presence = notice.map(|notice| notice.post(&server)).transpose()?;
-        // Until the end of this function: whoever drops it ends it.
+        // Lives until the end of this function: dropping it ends the page.
         let page = self.page.serve(&json!({
             "address": server.address().to_string(),
             "fingerprint": server.fingerprint().to_string(),
             "threshold": self.telling.threshold,
-            "model": self.telling.model,
+            "model": self.telling.model.name(),
             "seed": self.seed,
         }))?;
-        let mut guests = page.is_some().then(|| Guests::new(self.seed));
-        let mut tally = Tally::new();
-        let (mut pace, mut screen) = (Pace::new(), Screen::new());
+        let mut guests = page.is_some().then(|| PageGames::new(self.seed));
+        let mut tally = ServerTally::new();
+        let (mut pace, mut screen) = (FramePacer::new(), StatusScreen::new());
         while !end.is_here() {
             frame(&server, crew.as_mut(), guests.as_mut(), journal.as_mut(), &mut tally)?;
             tally.look(&server);
-            presence.iter_mut().for_each(Presence::look);
+            presence.iter_mut().for_each(AnnouncedServer::look);
             screen.draw(|| tally.as_screen(&server));
             pace.wait();
         }
@@ -151,20 +181,20 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The games of `play`, which are not dead-reckoned: only what everybody listens with matters
-    /// to them.
+    /// Serves a game of `play`. These are not dead-reckoned: only the options about listening
+    /// apply.
     fn execute_online(self) -> Result<ExitCode, BadInput> {
         let end = self.reporting.end()?;
-        let request = online::serve::Request {
+        let options = serve_game::GameServerOptions {
             listen: address("--listen", &self.listen)?,
             identity: self.identity()?,
-            notice: self.announcing.notice(&self.game)?,
+            notice: self.announcing.notice(self.game.name())?,
             seed: self.seed,
             clients_max: self.clients_max,
             is_over: &|| end.is_here(),
             prints_json: self.reporting.json,
         };
-        online::serve::serve(&self.game, request)
+        serve_game::serve(self.game, options)
     }
 
     fn identity(&self) -> Result<Identity, BadInput> {
@@ -180,16 +210,15 @@ impl Arguments {
 
     fn bind(&self) -> Result<NetServer<Vec2>, BadInput> {
         let budget = Budget { bytes_per_sec: self.bytes_per_sec, ..Budget::default() };
-        let placement = match self.placement.as_str() {
-            "local" => Placement::Local,
-            "hop" => Placement::Hop,
-            "global" => Placement::Global,
-            other => return Err(BadInput::of("--placement", other, "choose local, hop or global")),
+        let placement = match self.placement {
+            PlacementChoice::Local => Placement::Local,
+            PlacementChoice::Hop => Placement::Hop,
+            PlacementChoice::Global => Placement::Global,
         };
         if !(self.budget.is_finite() && self.budget > 0.0) || self.receivers == 0 {
-            return Err(BadInput("--budget and --receivers must be above zero".into()));
+            return Err(BadInput("--budget and --receivers must be above zero; pass larger numbers".into()));
         }
-        let scheduler = Contender::by_name(&self.scheduler)?.build(self.receivers, self.budget);
+        let scheduler = self.scheduler.build(self.receivers, self.budget);
         let config = ServerConfig {
             placement,
             budget,
@@ -210,16 +239,16 @@ impl Arguments {
 }
 
 /// What the page's players get beside tanks: the other games, and how the ledger stands.
-struct Guests {
+struct PageGames {
     hall: GameRooms,
     told_at: Option<SharedInstant>,
 }
 
-/// How often everybody is told how the ledger stands: twice a second, as often as a person reads a
-/// number.
+/// How often every client is sent the state of the ledger: twice a second, as often as a person
+/// reads a number.
 const FAIRNESS_EVERY: Span = Span::from_millis(500);
 
-impl Guests {
+impl PageGames {
     fn new(seed: u64) -> Self {
         Self { hall: GameRooms::new(seed), told_at: None }
     }
@@ -237,9 +266,9 @@ impl Guests {
 fn frame(
     server: &NetServer<Vec2>,
     crew: Option<&mut TankPublisher>,
-    mut guests: Option<&mut Guests>,
-    journal: Option<&mut Journal>,
-    tally: &mut Tally,
+    mut guests: Option<&mut PageGames>,
+    journal: Option<&mut TraceRecorder>,
+    tally: &mut ServerTally,
 ) -> Result<(), BadInput> {
     server.frame(|session, now| {
         while let Some(event) = session.poll_event() {
@@ -274,7 +303,7 @@ fn frame(
 }
 
 /// What happened so far.
-struct Tally {
+struct ServerTally {
     began: Instant,
     joined: u64,
     resumed: u64,
@@ -283,17 +312,17 @@ struct Tally {
     lost: u64,
     refused: Vec<(Refusal, u64)>,
     closed: Vec<(CloseReason, u64)>,
-    /// How everybody's connection was when it was last looked at, those who have gone too.
+    /// The last known state of every connection, closed ones too.
     seen: BTreeMap<ClientId, PeerStatus>,
     seen_at: Instant,
 }
 
 /// Clients that are remembered after they have gone; the oldest are forgotten first.
 const SEEN_MAX: usize = 1024;
-/// How often everybody is looked at.
+/// How often all connections are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-impl Tally {
+impl ServerTally {
     fn new() -> Self {
         let began = Instant::now();
         Self {
@@ -309,7 +338,7 @@ impl Tally {
         }
     }
 
-    /// Remembers how everybody is, now and then.
+    /// Remembers the state of all connections, now and then.
     fn look(&mut self, server: &NetServer<Vec2>) {
         if self.seen_at.elapsed() < LOOK_EVERY {
             return;

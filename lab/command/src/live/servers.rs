@@ -15,32 +15,32 @@ use super::lobby::{key_and_value, listing_as_json, listing_as_line};
 use super::{address, pinned};
 use crate::{BadInput, print};
 
-/// Ask a lobby which servers there are, and how far away they are
+/// List the servers of a lobby, with their round trips
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The lobby
+    /// The address of the lobby
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7700")]
     lobby: String,
-    /// The fingerprint of its certificate, as `fairpath lobby` prints it
+    /// The fingerprint of the lobby's certificate, as `fairpath lobby` prints it
     #[arg(long, value_name = "FINGERPRINT", required_unless_present = "trust")]
     pin: Option<String>,
-    /// Or a PEM file with certificates to trust
+    /// A PEM file with certificates to trust, instead of --pin
     #[arg(long, value_name = "FILE", conflicts_with = "pin")]
     trust: Option<PathBuf>,
-    /// The name that a trusted certificate must be good for
+    /// The name that a certificate trusted with --trust must be valid for
     #[arg(long, value_name = "NAME", default_value = "localhost")]
     name: String,
     /// Only servers of this game
     #[arg(long, value_name = "GAME")]
     game: Option<String>,
-    /// Only servers with so many free seats
+    /// Only servers with at least this many free seats
     #[arg(long, value_name = "N", default_value_t = 0)]
     free: u32,
     /// Only servers with this attribute; may be given several times
     #[arg(long = "where", value_name = "KEY=VALUE")]
     conditions: Vec<String>,
-    /// Shake hands with each, and list the nearest first
+    /// Connect to each server, and list the nearest first
     #[arg(long)]
     measure: bool,
     /// Print the list as JSON, on one line
@@ -53,7 +53,7 @@ Examples:
   fairpath servers --lobby 127.0.0.1:7700 --pin 5f…e1
   fairpath servers --pin 5f…e1 --game tanks --free 2 --where map=dunes --measure --json
 
-Exit code: 0 done, also if nobody is on the list; 2 bad input, or no lobby answered.";
+Exit code: 0 done, also if the list is empty; 2 bad input, or no lobby answered.";
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
@@ -70,7 +70,7 @@ impl Arguments {
         match (&self.pin, &self.trust) {
             (Some(pin), _) => Ok(Trust::Pinned(vec![pinned("--pin", pin)?])),
             (None, Some(path)) => Ok(Trust::load(path)?),
-            (None, None) => Err(BadInput("say which lobby to trust, with --pin or --trust".into())),
+            (None, None) => Err(BadInput("no lobby is trusted; pass --pin or --trust".into())),
         }
     }
 
@@ -92,7 +92,7 @@ fn millis(round_trip: Duration) -> f64 {
 
 fn as_text(found: &[Found]) -> String {
     if found.is_empty() {
-        return "nobody is there\n".into();
+        return "no servers on the list\n".into();
     }
     let mut text = String::from("  rtt ms  name                     game         players      address\n");
     for Found { listing, round_trip } in found {

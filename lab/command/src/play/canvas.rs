@@ -3,14 +3,14 @@
 use crossterm::style::Color;
 
 /// So many columns and rows of coloured characters. What is drawn outside of it is not drawn.
-pub(super) struct Canvas {
+pub(super) struct TextCanvas {
     width: i32,
     height: i32,
-    cells: Vec<Cell>,
+    cells: Vec<ScreenCell>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cell {
+pub(super) struct ScreenCell {
     pub(super) character: char,
     pub(super) colour: Color,
 }
@@ -24,10 +24,10 @@ pub(super) struct Area {
     pub(super) height: i32,
 }
 
-impl Canvas {
+impl TextCanvas {
     /// An empty one.
     pub(super) fn new(width: u16, height: u16) -> Self {
-        let blank = Cell { character: ' ', colour: Color::Reset };
+        let blank = ScreenCell { character: ' ', colour: Color::Reset };
         Self {
             width: width.into(),
             height: height.into(),
@@ -44,14 +44,14 @@ impl Canvas {
     }
 
     /// Its rows, from the top.
-    pub(super) fn rows(&self) -> impl Iterator<Item = &[Cell]> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = &[ScreenCell]> {
         self.cells.chunks(self.width.max(1) as usize)
     }
 
     /// Draws one character.
     pub(super) fn put(&mut self, column: i32, row: i32, character: char, colour: Color) {
         if (0..self.width).contains(&column) && (0..self.height).contains(&row) {
-            self.cells[(row * self.width + column) as usize] = Cell { character, colour };
+            self.cells[(row * self.width + column) as usize] = ScreenCell { character, colour };
         }
     }
 
@@ -91,7 +91,7 @@ impl Canvas {
 
     #[cfg(test)]
     pub(super) fn to_text(&self) -> String {
-        let row = |row: &[Cell]| row.iter().map(|cell| cell.character).collect::<String>();
+        let row = |row: &[ScreenCell]| row.iter().map(|cell| cell.character).collect::<String>();
         self.rows().map(|cells| row(cells).trim_end().to_owned() + "\n").collect()
     }
 }
@@ -102,12 +102,12 @@ mod tests {
 
     #[test]
     fn what_is_outside_is_not_drawn() {
-        let mut canvas = Canvas::new(6, 2);
+        let mut canvas = TextCanvas::new(6, 2);
         canvas.text(-2, 0, "abcdefghij", Color::Reset);
         canvas.line((1.0, 1.0), (1e9, 1.0), '-', Color::Reset);
         canvas.put(3, 7, 'x', Color::Reset);
         assert_eq!(canvas.to_text().lines().next(), Some("cdefgh"));
-        let mut tiny = Canvas::new(0, 0);
+        let mut tiny = TextCanvas::new(0, 0);
         tiny.fill(Area { left: -5, top: -5, width: 10, height: 10 }, '#', Color::Red);
         assert_eq!(tiny.to_text(), "");
     }

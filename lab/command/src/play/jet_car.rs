@@ -10,21 +10,21 @@ use fairpath_games::jet_car::{
 };
 use fairpath_games::shared::RoundTrip;
 
-use super::canvas::{Area, Canvas};
-use super::link::Link;
+use super::canvas::{Area, TextCanvas};
+use super::link::GameLink;
 use super::terminal::Key;
 use super::{Common, Online, Playable};
 use crate::BadInput;
 use fairpath_games::online::HostedJetCar;
 
 pub(super) const HELP: &str = "Keys: arrows or w a s d fire a thruster, space lets go, r begins again, q quits.\n\
-    Whatever passes by is worth 1, a hit costs 4, the walls cost a car.\n\n\
+    An obstruction that passes is worth 1, a hit costs 4, a wall costs a car.\n\n\
     Example:\n  fairpath play jet-car\n  fairpath play jet-car --wind --lag 400\n  \
     fairpath play jet-car --lag 400 --compensate on\n  fairpath play jet-car --bot --lag 200\n  \
     fairpath play jet-car --connect 127.0.0.1:7777 --pin FINGERPRINT --compensate on";
 
 #[derive(Args)]
-pub(crate) struct Options {
+pub(crate) struct JetCarOptions {
     #[command(flatten)]
     common: Common,
     /// Let random wind blow
@@ -32,19 +32,19 @@ pub(crate) struct Options {
     wind: bool,
 }
 
-impl Options {
-    pub(super) fn game(self) -> Result<Player, BadInput> {
+impl JetCarOptions {
+    pub(super) fn game(self) -> Result<JetCarPlayer, BadInput> {
         let rules = if self.wind { JetCarConfig::windy() } else { JetCarConfig::default() };
-        Player::new(rules, self.common)
+        JetCarPlayer::new(rules, self.common)
     }
 }
 
 /// Both ends of a run, and the keys between them.
-pub(super) struct Player {
+pub(super) struct JetCarPlayer {
     rules: JetCarConfig,
     common: Common,
     server: JetCar,
-    link: Link<JetCarConfig>,
+    link: GameLink<JetCarConfig>,
     driver: Driver,
     thrusters: [Thruster; 2],
     now: SharedInstant,
@@ -64,7 +64,7 @@ struct Thruster {
 /// far shorter and nothing happens in between.
 const HOLD: Span = Span::from_millis(180);
 
-impl Player {
+impl JetCarPlayer {
     fn new(rules: JetCarConfig, common: Common) -> Result<Self, BadInput> {
         let server = JetCar::new(rules, common.seed)?;
         let driver = if common.bot {
@@ -81,7 +81,7 @@ impl Player {
             |scene: &JetCarScene| scene.car.state(),
         );
         let far = common.online.far_end::<HostedJetCar>(server.scene())?;
-        let link = Link::new(way, far, common.compensates());
+        let link = GameLink::new(way, far, common.compensates());
         let now = SharedInstant::ZERO;
         Ok(Self { rules, common, server, link, driver, thrusters: Default::default(), now, began: now })
     }
@@ -102,7 +102,7 @@ impl Player {
     }
 }
 
-impl Playable for Player {
+impl Playable for JetCarPlayer {
     const TICK_RATE: TickRate = TICK_RATE;
 
     fn press(&mut self, key: Key) {
@@ -132,9 +132,9 @@ impl Playable for Player {
         });
     }
 
-    fn draw(&self, canvas: &mut Canvas) {
+    fn draw(&self, canvas: &mut TextCanvas) {
         let scene = self.link.shown();
-        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words(self.link.standing()));
+        draw_status(canvas, &self.rules, scene, &self.common.lag_in_words(self.link.status()));
         draw_field(canvas, &self.rules, scene, self.link.drawn_own().position);
         if scene.is_over(&self.rules) {
             let row = canvas.height() / 2;
@@ -144,14 +144,14 @@ impl Playable for Player {
     }
 
     fn farewell(&self) -> String {
-        let scene = if self.link.standing().is_some() { self.link.shown() } else { self.server.scene() };
+        let scene = if self.link.status().is_some() { self.link.shown() } else { self.server.scene() };
         let JetCarScene { score, lives, .. } = scene;
         let secs = scene.now().as_secs_f64().min(f64::from(self.rules.secs));
         format!("jet car: {score} points and {lives} cars left after {secs:.0} s")
     }
 }
 
-fn draw_status(canvas: &mut Canvas, rules: &JetCarConfig, scene: &JetCarScene, lag: &str) {
+fn draw_status(canvas: &mut TextCanvas, rules: &JetCarConfig, scene: &JetCarScene, lag: &str) {
     let left = f64::from(rules.secs) - scene.now().as_secs_f64();
     let status = format!(
         " score {:4}   cars {}   time {:3.0} s   {lag}",
@@ -166,7 +166,7 @@ fn draw_status(canvas: &mut Canvas, rules: &JetCarConfig, scene: &JetCarScene, l
     }
 }
 
-fn draw_field(canvas: &mut Canvas, rules: &JetCarConfig, scene: &JetCarScene, car: Vec2) {
+fn draw_field(canvas: &mut TextCanvas, rules: &JetCarConfig, scene: &JetCarScene, car: Vec2) {
     // A character is about twice as high as wide.
     let height = (canvas.height() - 1).max(1);
     let width =
@@ -203,7 +203,7 @@ fn area_of(field: Area, rules: &JetCarConfig, middle: Vec2, size: Vec2) -> Area 
 }
 
 /// Fills what of an area is in the field.
-fn fill_within(canvas: &mut Canvas, field: Area, area: Area, character: char, colour: Color) {
+fn fill_within(canvas: &mut TextCanvas, field: Area, area: Area, character: char, colour: Color) {
     let left = area.left.max(field.left);
     let top = area.top.max(field.top);
     let right = (area.left + area.width).min(field.left + field.width);
@@ -226,21 +226,21 @@ mod tests {
     use super::super::{Online, Switch};
     use super::*;
 
-    fn player(bot: bool, lag: u32) -> Player {
+    fn player(bot: bool, lag: u32) -> JetCarPlayer {
         with(Common { seed: 1, lag, compensate: Switch::Off, bot, online: Online::default() })
     }
 
-    fn with(common: Common) -> Player {
-        Options { common, wind: true }.game().ok().expect("sound rules")
+    fn with(common: Common) -> JetCarPlayer {
+        JetCarOptions { common, wind: true }.game().ok().expect("sound rules")
     }
 
-    fn picture(player: &Player) -> String {
-        let mut canvas = Canvas::new(80, 24);
+    fn picture(player: &JetCarPlayer) -> String {
+        let mut canvas = TextCanvas::new(80, 24);
         player.draw(&mut canvas);
         canvas.to_text()
     }
 
-    fn play(player: &mut Player, from: i64, ticks: i64) {
+    fn play(player: &mut JetCarPlayer, from: i64, ticks: i64) {
         for tick in from + 1..=from + ticks {
             player.tick(SharedInstant::ZERO + TICK_RATE.begin(tick));
         }
@@ -310,7 +310,7 @@ mod tests {
     fn it_draws_on_anything() {
         let player = player(true, 0);
         for (width, height) in [(0, 0), (1, 1), (3, 2), (500, 3), (5, 300)] {
-            player.draw(&mut Canvas::new(width, height));
+            player.draw(&mut TextCanvas::new(width, height));
         }
     }
 }

@@ -4,17 +4,16 @@ use fairpath::State;
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 use fairpath_compensate::Simulate;
+use fairpath_experiments::online::{PlayerStatus, RemoteGame};
 use fairpath_games::shared::RoundTrip;
 
-use crate::online::remote::{FarEnd, Standing};
-
 /// Where the server is, and what the player's screen shows of it.
-pub(super) enum Link<G: Simulate> {
+pub(super) enum GameLink<G: Simulate> {
     /// In this process, at the end of a simulated way.
     Here(Box<RoundTrip<G>>),
     /// Elsewhere.
     Elsewhere {
-        far: Box<dyn FarEnd<G>>,
+        far: Box<dyn RemoteGame<G>>,
         compensates: bool,
         shown: G::State,
         /// The player's own part of it as it is drawn.
@@ -22,9 +21,9 @@ pub(super) enum Link<G: Simulate> {
     },
 }
 
-impl<G: Simulate> Link<G> {
+impl<G: Simulate> GameLink<G> {
     /// Over this way, unless the server is elsewhere.
-    pub(super) fn new(way: RoundTrip<G>, far: Option<Box<dyn FarEnd<G>>>, compensates: bool) -> Self {
+    pub(super) fn new(way: RoundTrip<G>, far: Option<Box<dyn RemoteGame<G>>>, compensates: bool) -> Self {
         match far {
             None => Self::Here(Box::new(way)),
             Some(far) => {
@@ -35,10 +34,10 @@ impl<G: Simulate> Link<G> {
     }
 
     /// How it stands with a server elsewhere, if it is elsewhere.
-    pub(super) fn standing(&self) -> Option<Standing> {
+    pub(super) fn status(&self) -> Option<PlayerStatus> {
         match self {
             Self::Here(_) => None,
-            Self::Elsewhere { far, .. } => Some(far.standing()),
+            Self::Elsewhere { far, .. } => Some(far.status()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `fairpath play …`: the games that need quick hands, in the terminal.
+//! `fairpath play …`: games in the terminal.
 //!
 //! | room | what is in it |
 //! | --- | --- |
@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand, ValueEnum};
 use fairpath::time::{SharedInstant, Span, TickRate};
+use fairpath_experiments::online::{PlayerStatus, RemoteGame, RemotePlayer};
 use fairpath_games::shared::CONVERGENCE;
 use fairpath_net::{Fingerprint, Trust};
 
 use crate::BadInput;
-use crate::online::remote::{FarEnd, Remote, Standing};
-use canvas::Canvas;
+use canvas::TextCanvas;
 use fairpath_games::online::HostedGame;
 use terminal::{Key, Terminal};
 
@@ -34,27 +34,27 @@ mod terminal;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Steer a car with thrusters and no brakes through things that come down
+    /// Steer a car with thrusters and no brakes among falling obstructions
     #[command(after_help = jet_car::HELP)]
-    JetCar(jet_car::Options),
+    JetCar(jet_car::JetCarOptions),
     /// Sail to a buoy before the opponent
     #[command(after_help = sailing::HELP)]
-    Sailing(sailing::Options),
+    Sailing(sailing::SailingOptions),
 }
 
-/// What all games take.
+/// The options of all games.
 #[derive(Args)]
 struct Common {
-    /// What chance is made from
+    /// Every random choice follows from it
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     /// The round trip to the server, in milliseconds
     #[arg(long, default_value_t = 0, value_name = "MS", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     lag: u32,
-    /// Whether the screen plays on what the server has not seen yet, or shows what arrives
+    /// Whether the screen simulates ahead of the server with your own inputs
     #[arg(long, value_enum, default_value_t = Switch::Off)]
     compensate: Switch,
-    /// Let the synthetic player play
+    /// Let the bot play
     #[arg(long)]
     bot: bool,
     #[command(flatten)]
@@ -65,10 +65,10 @@ struct Common {
 /// what the network has.
 #[derive(Args, Clone, Default)]
 struct Online {
-    /// Play on this server, or through a middleman before it, instead of in this process
+    /// Play on this server, or through a middleman before it [default: in this process]
     #[arg(long, value_name = "HOST:PORT", requires = "pin", conflicts_with = "lag")]
     connect: Option<String>,
-    /// The fingerprint of its certificate, as `serve` prints it
+    /// The fingerprint of the server's certificate, as `serve` prints it
     #[arg(long, value_name = "FINGERPRINT", requires = "connect")]
     pin: Option<String>,
 }
@@ -78,14 +78,14 @@ impl Online {
     fn far_end<H: HostedGame + 'static>(
         &self,
         scene: &H::Scene,
-    ) -> Result<Option<Box<dyn FarEnd<H::Rules>>>, BadInput> {
+    ) -> Result<Option<Box<dyn RemoteGame<H::Rules>>>, BadInput> {
         let (Some(connect), Some(pin)) = (&self.connect, &self.pin) else { return Ok(None) };
         let pin: Fingerprint = pin
             .parse()
             .map_err(|error: fairpath_net::NotAFingerprint| BadInput::of("--pin", pin, &error.to_string()))?;
         let server = crate::live::address("--connect", connect)?;
         let trust = Trust::Pinned(vec![pin]);
-        let far = Remote::<H>::connect(server, trust, scene.clone(), CONVERGENCE)?;
+        let far = RemotePlayer::<H>::connect(server, trust, scene.clone(), CONVERGENCE)?;
         Ok(Some(Box::new(far)))
     }
 }
@@ -107,15 +107,15 @@ impl Common {
     }
 
     /// The delay in a few words, for the status line.
-    fn lag_in_words(&self, standing: Option<Standing>) -> String {
+    fn lag_in_words(&self, status: Option<PlayerStatus>) -> String {
         let compensated = if self.compensate == Switch::On { ", compensated" } else { "" };
-        match standing {
+        match status {
             None => format!("lag {} ms{compensated}", self.lag),
-            Some(Standing::Playing(None)) => format!("connected{compensated}"),
-            Some(Standing::Playing(Some(rtt))) => {
+            Some(PlayerStatus::Playing(None)) => format!("connected{compensated}"),
+            Some(PlayerStatus::Playing(Some(rtt))) => {
                 format!("round trip {:.0} ms{compensated}", rtt.as_millis_f64())
             }
-            Some(Standing::Waiting(words) | Standing::Over(words)) => words,
+            Some(PlayerStatus::Waiting(words) | PlayerStatus::Over(words)) => words,
         }
     }
 }
@@ -138,7 +138,7 @@ trait Playable {
     fn tick(&mut self, now: SharedInstant);
 
     /// Draws what the player is shown.
-    fn draw(&self, canvas: &mut Canvas);
+    fn draw(&self, canvas: &mut TextCanvas);
 
     /// One line for when the terminal is itself again.
     fn farewell(&self) -> String;

@@ -10,9 +10,9 @@ use fairpath_games::sailing::{
 };
 use fairpath_games::shared::RoundTrip;
 
-use super::canvas::{Area, Canvas};
+use super::canvas::{Area, TextCanvas};
 use super::jet_car::arrow;
-use super::link::Link;
+use super::link::GameLink;
 use super::terminal::Key;
 use super::{Common, Online, Playable};
 use crate::BadInput;
@@ -25,7 +25,7 @@ pub(super) const HELP: &str = "Keys: left and right turn the rudder, down straig
     fairpath play sailing --wind random --current shifting --bot";
 
 #[derive(Args)]
-pub(crate) struct Options {
+pub(crate) struct SailingOptions {
     #[command(flatten)]
     common: Common,
     /// What the wind does
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     /// What the current does
     #[arg(long, value_enum, default_value_t = CurrentKind::None)]
     current: CurrentKind,
-    /// Who else is out there
+    /// The opponent
     #[arg(long, value_enum, default_value_t = Opponent::Simple)]
     opponent: Opponent,
 }
@@ -47,11 +47,11 @@ enum WindKind {
     South,
     /// From the west, after 20 s from the south, and back
     Shifts,
-    /// The same every 5 s
+    /// From the west, after 5 s from the south, and back
     QuickShifts,
-    /// Another one every 5 to 20 s
+    /// A random wind every 5 to 20 s
     Random,
-    /// Yours to command
+    /// You steer the wind
     God,
 }
 
@@ -61,22 +61,22 @@ enum CurrentKind {
     None,
     /// Up to two knots, the same throughout a race
     Constant,
-    /// Up to two knots, another one every 10 to 30 s
+    /// Up to two knots, changing every 10 to 30 s
     Shifting,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Opponent {
-    /// Nobody
+    /// No opponent
     None,
-    /// Somebody who tries and keeps what speeds up
+    /// A boat that keeps each trim that makes it faster
     Simple,
-    /// Somebody who knows
+    /// A boat with optimal trim
     Optimal,
 }
 
-impl Options {
-    pub(super) fn game(self) -> Result<Player, BadInput> {
+impl SailingOptions {
+    pub(super) fn game(self) -> Result<SailingPlayer, BadInput> {
         let is_online = self.common.online.connect.is_some();
         let wind = match self.wind {
             WindKind::West => Wind::Constant(from_west(20.0)),
@@ -96,15 +96,15 @@ impl Options {
             Opponent::Simple => Some(Trim::Simple),
             Opponent::Optimal => Some(Trim::Optimal),
         };
-        // At a server elsewhere there is always somebody.
+        // A remote server always provides an opponent.
         let boats = if opponent.is_some() || is_online { 2 } else { 1 };
         let rules = SailingConfig { boats, wind, current, ..SailingConfig::default() };
-        Player::new(rules, opponent, self.common)
+        SailingPlayer::new(rules, opponent, self.common)
     }
 }
 
 /// Both ends of a race, and the hands between them.
-pub(super) struct Player {
+pub(super) struct SailingPlayer {
     rules: SailingConfig,
     common: Common,
     opponent: Option<Trim>,
@@ -112,7 +112,7 @@ pub(super) struct Player {
     /// Sails at the server, and sees what is there.
     rival: Option<Agent>,
     helm: SailingPredictor,
-    link: Link<SailingPredictor>,
+    link: GameLink<SailingPredictor>,
     crew: Driver,
     wind_until: SharedInstant,
     now: SharedInstant,
@@ -133,7 +133,7 @@ const FEET_PER_COLUMN: f64 = 3.0;
 const HULL: f64 = 12.0;
 const BOOM: f64 = 14.0;
 
-impl Player {
+impl SailingPlayer {
     fn new(rules: SailingConfig, opponent: Option<Trim>, common: Common) -> Result<Self, BadInput> {
         let server = Sailing::new(rules.clone(), common.seed)?;
         let hands = Input::new(0.5, 0.0);
@@ -148,7 +148,7 @@ impl Player {
         );
         let far = common.online.far_end::<HostedSailing>(server.scene())?;
         Ok(Self {
-            link: Link::new(way, far, common.compensates()),
+            link: GameLink::new(way, far, common.compensates()),
             helm: SailingPredictor { rules: rules.clone(), seat: OWN },
             rival: opponent.map(Agent::new),
             rules,
@@ -181,7 +181,7 @@ impl Player {
     }
 }
 
-impl Playable for Player {
+impl Playable for SailingPlayer {
     const TICK_RATE: TickRate = TICK_RATE;
 
     fn press(&mut self, key: Key) {
@@ -225,7 +225,7 @@ impl Playable for Player {
         });
     }
 
-    fn draw(&self, canvas: &mut Canvas) {
+    fn draw(&self, canvas: &mut TextCanvas) {
         let mut scene = self.link.shown().clone();
         let drawn = self.link.drawn_own();
         (scene.boats[OWN].position, scene.boats[OWN].heading) = (drawn.position, drawn.orientation);
@@ -233,7 +233,7 @@ impl Playable for Player {
         let Some(view) = View::of(scene, &self.rules, OWN) else { return };
         draw_sea(canvas, &view);
         draw_mini_map(canvas, &view);
-        draw_status(canvas, &view, scene, &self.common.lag_in_words(self.link.standing()));
+        draw_status(canvas, &view, scene, &self.common.lag_in_words(self.link.status()));
         if let Some(tick) = view.own.finished_at {
             let secs = tick as f64 * TICK_RATE.step_secs();
             let row = canvas.height() / 2 - 3;
@@ -247,7 +247,7 @@ impl Playable for Player {
     }
 
     fn farewell(&self) -> String {
-        let scene = if self.link.standing().is_some() { self.link.shown() } else { self.server.scene() };
+        let scene = if self.link.status().is_some() { self.link.shown() } else { self.server.scene() };
         let boat = &scene.boats[OWN];
         match boat.finished_at {
             Some(tick) => {
@@ -273,7 +273,7 @@ fn ranked(scene: &SailingScene, tick: u64) -> &'static str {
     }
 }
 
-fn draw_sea(canvas: &mut Canvas, view: &View) {
+fn draw_sea(canvas: &mut TextCanvas, view: &View) {
     let middle = (0.5 * f64::from(canvas.width()), 0.5 * f64::from(canvas.height()));
     let at = |feet: Vec2| (middle.0 + feet.x / FEET_PER_COLUMN, middle.1 - feet.y / (2.0 * FEET_PER_COLUMN));
     let reach = Vec2::new(middle.0 * FEET_PER_COLUMN, middle.1 * 2.0 * FEET_PER_COLUMN);
@@ -284,7 +284,7 @@ fn draw_sea(canvas: &mut Canvas, view: &View) {
     for y in north {
         canvas.line(at(Vec2::new(-reach.x, y)), at(Vec2::new(reach.x, y)), '·', Color::DarkBlue);
     }
-    let block = |canvas: &mut Canvas, feet: Vec2, colour: Color| {
+    let block = |canvas: &mut TextCanvas, feet: Vec2, colour: Color| {
         let (column, row) = at(feet);
         let area = Area { left: column.floor() as i32, top: row.floor() as i32, width: 2, height: 1 };
         canvas.fill(area, '█', colour);
@@ -303,7 +303,7 @@ fn draw_sea(canvas: &mut Canvas, view: &View) {
     canvas.line(at(boom * 0.15), at(boom), sail, colour);
 }
 
-fn draw_mini_map(canvas: &mut Canvas, view: &View) {
+fn draw_mini_map(canvas: &mut TextCanvas, view: &View) {
     let size = Area { left: canvas.width() - 26, top: 1, width: 25, height: 13 };
     let Area { left, top, width, height } = size;
     if left < 30 || top + height > canvas.height() {
@@ -335,7 +335,7 @@ fn draw_mini_map(canvas: &mut Canvas, view: &View) {
     mark(Vec2::ZERO, arrow(Vec2::from_heading(view.own.heading)), Color::White);
 }
 
-fn draw_status(canvas: &mut Canvas, view: &View, scene: &SailingScene, lag: &str) {
+fn draw_status(canvas: &mut TextCanvas, view: &View, scene: &SailingScene, lag: &str) {
     let knots = |velocity: Vec2| velocity.length() / KNOT;
     let current = match knots(view.current) {
         knots if knots < 0.01 => String::new(),
@@ -368,19 +368,20 @@ mod tests {
     use super::super::{Online, Switch};
     use super::*;
 
-    fn player(bot: bool, wind: WindKind) -> Player {
+    fn player(bot: bool, wind: WindKind) -> SailingPlayer {
         let common = Common { seed: 1, lag: 0, compensate: Switch::On, bot, online: Online::default() };
-        let options = Options { common, wind, current: CurrentKind::Shifting, opponent: Opponent::Optimal };
+        let options =
+            SailingOptions { common, wind, current: CurrentKind::Shifting, opponent: Opponent::Optimal };
         options.game().ok().expect("sound rules")
     }
 
-    fn picture(player: &Player) -> String {
-        let mut canvas = Canvas::new(100, 30);
+    fn picture(player: &SailingPlayer) -> String {
+        let mut canvas = TextCanvas::new(100, 30);
         player.draw(&mut canvas);
         canvas.to_text()
     }
 
-    fn play(player: &mut Player, ticks: i64) {
+    fn play(player: &mut SailingPlayer, ticks: i64) {
         let from = TICK_RATE.running_at(player.now - SharedInstant::ZERO);
         for tick in from + 1..=from + ticks {
             player.tick(SharedInstant::ZERO + TICK_RATE.begin(tick));
@@ -427,7 +428,7 @@ mod tests {
     fn it_draws_on_anything() {
         let player = player(true, WindKind::Random);
         for (width, height) in [(0, 0), (1, 1), (31, 2), (500, 3), (60, 300)] {
-            player.draw(&mut Canvas::new(width, height));
+            player.draw(&mut TextCanvas::new(width, height));
         }
     }
 }

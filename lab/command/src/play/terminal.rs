@@ -12,7 +12,7 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, execute, queue};
 
-use super::canvas::Canvas;
+use super::canvas::TextCanvas;
 use crate::BadInput;
 
 /// The terminal while a game has it. However that ends (a key, an error, a panic), it is itself
@@ -65,13 +65,13 @@ impl Terminal {
     }
 
     /// An empty canvas as large as the terminal is now.
-    pub(super) fn canvas(&self) -> io::Result<Canvas> {
+    pub(super) fn canvas(&self) -> io::Result<TextCanvas> {
         let (width, height) = size()?;
-        Ok(Canvas::new(width, height))
+        Ok(TextCanvas::new(width, height))
     }
 
     /// Shows a canvas, all at once where the terminal can do that.
-    pub(super) fn show(&mut self, canvas: &Canvas) -> io::Result<()> {
+    pub(super) fn show(&mut self, canvas: &TextCanvas) -> io::Result<()> {
         queue!(self.out, BeginSynchronizedUpdate)?;
         let mut colour = Color::Reset;
         queue!(self.out, ResetColor)?;
@@ -99,7 +99,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Puts everything back. If even that fails there is nobody left to tell.
+/// Restores the terminal. An error here cannot be reported any more.
 fn restore() {
     let _ = execute!(io::stdout(), EndSynchronizedUpdate, ResetColor, cursor::Show, LeaveAlternateScreen);
     let _ = disable_raw_mode();

@@ -4,7 +4,7 @@
 //! flies once more for each [`Judge`], against the tanks as that judge has them, and changes
 //! nothing: so all judges see the same shots.
 //!
-//! What everybody else does is heard `lag` later. On the server's timeline that is the whole round
+//! What other tanks do is received `lag` later. On the server's timeline that is the whole round
 //! trip: the shot leaves the barrel where the own tank is, and the others are shown as old as their
 //! news.
 
@@ -30,9 +30,9 @@ use super::Smoothness;
 /// A match under delay.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Who is shot at.
+    /// The tanks that are shot at.
     pub targets: Targets,
-    /// How old news is.
+    /// How old received states are.
     pub lag: Span,
     /// How others are placed.
     pub placement: Placement,
@@ -44,21 +44,21 @@ pub struct Trial {
     pub rewind_max: Span,
     /// How long the match lasts, in seconds.
     pub secs: u32,
-    /// Map, bots and dice follow from it.
+    /// Map, bots and random numbers follow from it.
     pub seed: u64,
 }
 
-/// Who is shot at.
+/// The tanks that are shot at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
-    /// Everybody is a bot: they drive at each other, shoot, and dodge what they see coming.
+    /// All tanks are bots: they drive at each other, shoot, and dodge the shots that they see.
     Bots,
-    /// The other team drives straight on, in circles and at random, shoots at nobody and dodges
+    /// The other team drives straight on, in circles and at random, never shoots and dodges
     /// nothing; no boxes.
     Drivers,
 }
 
-/// Who says whether a shot hits.
+/// How it is decided whether a shot hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// The shooter's own screen: what the shooter claims.
@@ -71,7 +71,7 @@ pub enum Judge {
     Capped,
 }
 
-/// What became of the shots of a match.
+/// The shots of a match, counted.
 #[derive(Clone, Debug, Default)]
 pub struct Shots {
     /// How many were fired.
@@ -100,10 +100,10 @@ const JUMP: f64 = 0.6;
 const SNAP_BEYOND: f64 = 30.0;
 
 impl Judge {
-    /// All of them.
+    /// Every judge.
     pub const ALL: [Self; 4] = [Self::Screen, Self::Present, Self::Warped, Self::Capped];
 
-    /// As it stands in a table.
+    /// The judge's name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Screen => "shooter's screen",
@@ -129,7 +129,7 @@ impl Trial {
         }
     }
 
-    /// Plays it.
+    /// Plays the match.
     pub fn run(&self) -> Shots {
         let mut game = self.game();
         let mut news = News::new(self, game.tanks().tanks().len());
@@ -178,7 +178,7 @@ fn script(id: EntityId, random: Random) -> Script {
     }
 }
 
-/// What everybody has heard of everybody else. All are equally far apart, so all have heard the
+/// What every tank has received of every other. All are equally far apart, so all have the
 /// same.
 struct News {
     lag: Span,
@@ -219,7 +219,7 @@ impl News {
         }
     }
 
-    /// Everybody tells how they move, and hears what was told `lag` ago.
+    /// Every tank sends how it moves, and receives what was sent `lag` ago.
     fn spread(&mut self, game: &Match) {
         let tanks = game.tanks();
         self.now = tanks.now();
@@ -267,7 +267,7 @@ impl News {
         view.shots.retain(|shot| shot.shooter == view.me || shot.fired_at + self.lag <= view.now);
     }
 
-    /// Everybody who was alive when the news left, where the screen has them.
+    /// Every tank that was alive when the DR vector left, where the screen shows it.
     fn on_screen(&self) -> impl Iterator<Item = Moment<Vec2>> {
         let now = Now::synchronised(self.now);
         self.rewound(self.lag).into_iter().filter_map(move |moment| {
@@ -277,7 +277,7 @@ impl News {
         })
     }
 
-    /// Everybody as they were.
+    /// Every tank as it was.
     fn rewound(&self, by: Span) -> Vec<Moment<Vec2>> {
         let mut seen = Vec::new();
         let first = SharedInstant::ZERO;
@@ -290,7 +290,7 @@ impl News {
     fn targets(&self, judge: Judge) -> Vec<Moment<Vec2>> {
         match judge {
             Judge::Screen => self.on_screen().collect(),
-            // The match itself says who is hit now.
+            // The match itself decides which tank is hit now.
             Judge::Present => Vec::new(),
             Judge::Warped | Judge::Capped if self.shows_present => Vec::new(),
             Judge::Warped => self.rewound(self.lag),
@@ -325,11 +325,11 @@ struct Flight {
     velocity: Vec2,
     fired_at: SharedInstant,
     verdicts: [Verdict; 4],
-    /// Where everybody was a tick ago, by each judge.
+    /// Where every tank was a tick ago, by each judge.
     before: [Vec<Moment<Vec2>>; 4],
 }
 
-/// What became of a shot.
+/// The end of a shot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Flies,
@@ -415,7 +415,7 @@ impl Flight {
         }
     }
 
-    /// Whether the victim is where it was hit, or else where. Of somebody who is gone by now there
+    /// Whether the victim is where it was hit, or else where. Of a tank that is gone by now there
     /// is nothing to say.
     fn note_place(&self, judge: usize, victim: EntityId, tick: &Tick<'_>, news: &News, shots: &mut Shots) {
         let Some(real) = news.present.iter().find(|moment| moment.entity == victim) else { return };
@@ -448,7 +448,7 @@ fn meets(start: Vec2, end: Vec2, before: &Moment<Vec2>, after: &Moment<Vec2>) ->
     if start.distance(later.centre) > later.reach() + 1.0 + start.distance(end) {
         return None;
     }
-    // Somebody who jumped from one place to another was never in between.
+    // A tank that jumped from one place to another was never in between.
     let earlier = if earlier.centre.distance(later.centre) > TANK_LENGTH { later } else { earlier };
     later.first_hit_local(earlier.to_local(start), later.to_local(end))
 }

@@ -11,18 +11,18 @@ use fairpath_games::online::{ClientDisplay, Extrapolated, Loopback, Prototyped, 
 
 use super::{Smoothness, curve_name, half_each_way};
 
-/// What is played, on what screen, how far away.
+/// One run: the rules, the screen and the delay.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The rules, with or without wind.
     pub rules: JetCarConfig,
-    /// The way there and back.
+    /// The round trip.
     pub rtt: Span,
     /// By how much the round trip varies, to either side.
     pub jitter: Span,
     /// What the bot looks at.
     pub sight: Sight,
-    /// What the course, the bot and the link are made from.
+    /// Course, bot and link follow from it.
     pub seed: u64,
 }
 
@@ -45,7 +45,7 @@ pub enum Sight {
     Guarded,
 }
 
-/// How a run went.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The points in the end.
@@ -65,7 +65,7 @@ pub const JUMP_PX: f64 = 3.6;
 const SNAP_BEYOND_PX: f64 = 150.0;
 
 impl Sight {
-    /// As it stands in a table.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Old => "off, not used to it",
@@ -79,7 +79,7 @@ impl Sight {
 }
 
 impl Trial {
-    /// Plays it to the end.
+    /// Plays the run to its end.
     pub fn run(&self) -> Run {
         let start = JetCarScene::new(&self.rules);
         let skill = match self.sight {

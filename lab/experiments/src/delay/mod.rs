@@ -1,11 +1,11 @@
-//! Playing under delay: the trials behind X13, X14, X16 and what goes beyond them.
+//! Playing under delay: the trials behind jet-car (X13), sailing (X14), aiming (X16) and
+//! hidden-delay.
 //!
-//! - [`jet_car`]: a bot drives on an old screen, or on one that plays on what the server has not
-//!   seen
+//! - [`jet_car`]: a bot drives on an old screen, or on one that simulates ahead of the server
 //! - [`sailing`]: an agent far away races an equal one at the server
 //! - [`arena`]: tank bots aim at what their screens place, and every shot is judged in several ways
 //!   at once
-//! - [`Summary`]: a mean over runs, and how sure it is
+//! - [`Summary`]: a mean over runs with its interval
 //! - [`Smoothness`]: what an eye would notice of corrections
 //!
 //! Everything is in virtual time: a trial and a seed give the same numbers to the bit.
@@ -23,7 +23,7 @@ use fairpath::converge::Algorithm;
 use fairpath::time::Span;
 use fairpath_sim::LinkConfig;
 
-/// Half of this round trip each way, with half of `jitter` to either side on each.
+/// A link with half of this round trip each way, and half of `jitter` to either side on each.
 pub(crate) fn half_each_way(rtt: Span, jitter: Span) -> LinkConfig {
     LinkConfig::default().delay(rtt.scaled(0.5)).jitter_uniform(jitter.scaled(0.5))
 }

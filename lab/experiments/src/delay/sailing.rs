@@ -21,28 +21,28 @@ pub struct Race {
     pub rules: SailingConfig,
     /// How both trim their sails.
     pub trim: Trim,
-    /// The way there and back.
+    /// The round trip.
     pub rtt: Span,
     /// By how much the round trip varies, to either side.
     pub jitter: Span,
-    /// Whether the far one's screen plays on what the server has not seen.
+    /// Whether the far agent's screen simulates ahead of the server.
     pub is_compensated: bool,
-    /// What the weather and the link are made from.
+    /// Weather and link follow from it.
     pub seed: u64,
 }
 
 /// How a race ended.
 #[derive(Clone, Debug)]
 pub struct Finish {
-    /// When the far one was at the buoy, in seconds; [`RACE_SECS_MAX`] if never.
+    /// When the far agent reached the buoy, in seconds; [`RACE_SECS_MAX`] if never.
     pub client_secs: f64,
-    /// When the one at the server was.
+    /// When the agent at the server did.
     pub server_secs: f64,
     /// How often the far one's rudder went from one side to the other, per minute.
     pub swings_per_minute: f64,
 }
 
-/// Ways to show the other boat, whose sailor's hands nobody knows.
+/// Ways to show the other boat, whose inputs the client does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherBoat {
     /// Where it was when the state left.
@@ -55,14 +55,14 @@ pub enum OtherBoat {
     Physics,
 }
 
-/// Six times what an undisturbed boat takes: who is not there by then goes in circles.
+/// Six times what an undisturbed boat takes: a boat that has not finished by then goes in circles.
 pub const RACE_SECS_MAX: f64 = 600.0;
 
 impl OtherBoat {
-    /// All of them.
+    /// Every way.
     pub const ALL: [Self; 4] = [Self::Heard, Self::Linear, Self::Circular, Self::Physics];
 
-    /// As it stands in a table.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Heard => "as heard",
@@ -79,7 +79,7 @@ impl Finish {
         (self.client_secs - self.server_secs) / self.server_secs
     }
 
-    /// Whether the far one got there at all.
+    /// Whether the far agent reached the buoy.
     pub fn is_home(&self) -> bool {
         self.client_secs < RACE_SECS_MAX
     }
@@ -92,7 +92,7 @@ const SERVER: usize = 1;
 const AS_IT_IS: Input = Input::new(0.5, 0.0);
 
 impl Race {
-    /// Sails it to the end.
+    /// Sails the race to its end.
     pub fn run(&self) -> Finish {
         let helm = SailingPredictor { rules: self.rules.clone(), seat: CLIENT };
         let race = Sailing::new(self.rules.clone(), self.seed).expect("these rules are sound");

@@ -30,7 +30,7 @@ impl Smoothness {
         }
     }
 
-    /// What comes next is not the same thing any more: a new life.
+    /// A new life begins: the next frame is not compared with the last.
     pub fn cut(&mut self) {
         self.last = None;
     }

@@ -1,4 +1,4 @@
-//! A mean over runs, and how sure it is.
+//! A mean over runs with its interval.
 
 use fairpath::random::Random;
 
@@ -16,7 +16,7 @@ pub struct Summary {
 
 /// How often the runs are drawn anew: 25 draws beyond each end.
 const DRAWS: usize = 1_000;
-/// From fewer an interval would only pretend to know.
+/// With fewer runs an interval means nothing.
 const RUNS_MIN: usize = 3;
 
 impl Summary {

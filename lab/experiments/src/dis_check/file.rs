@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 use serde_json::{Map, Value};
 
 /// One case: a start, a time, and where that leads.
-pub(super) struct Entry {
+pub(super) struct FileEntry {
     pub(super) index: usize,
     pub(super) id: Option<String>,
     pub(super) primary: bool,
@@ -22,7 +22,7 @@ pub(super) struct Entry {
 }
 
 /// Reads all entries, or says what is wrong with the first bad one.
-pub(super) fn read(json: &[u8], file_name: &str) -> Result<Vec<Entry>, DisFileError> {
+pub(super) fn read(json: &[u8], file_name: &str) -> Result<Vec<FileEntry>, DisFileError> {
     let file = || file_name.to_owned();
     if json.trim_ascii().is_empty() {
         return Err(DisFileError::Empty { file: file() });
@@ -147,7 +147,7 @@ impl fmt::Display for FieldProblem {
 
 impl std::error::Error for DisFileError {}
 
-fn entry(index: usize, fields: &Fields) -> Result<Entry, BadField> {
+fn entry(index: usize, fields: &Fields) -> Result<FileEntry, BadField> {
     let model = model(fields)?;
     let primary = field(fields, "primary", "true or false", Value::as_bool)?;
     let [psi, theta, phi] = field(fields, "euler0", "three numbers", |value| three(value, finite))?;
@@ -164,7 +164,7 @@ fn entry(index: usize, fields: &Fields) -> Result<Entry, BadField> {
     let displacement = vector_field(expect, "disp").map_err(BadField::within_expect("expect.disp"))?;
     let axes = field(expect, "matrix_w2b", "three rows of three numbers", |value| three(value, vector))
         .map_err(BadField::within_expect("expect.matrix_w2b"))?;
-    Ok(Entry { index, id: id(fields), primary, start, dt_secs, displacement, axes })
+    Ok(FileEntry { index, id: id(fields), primary, start, dt_secs, displacement, axes })
 }
 
 /// A string is a name as it is, a number as it is written.

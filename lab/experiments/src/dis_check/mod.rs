@@ -1,4 +1,4 @@
-//! Checks the DIS models against expected values that somebody else computed.
+//! Compares the DIS models with expected values from an independent program.
 //!
 //! The file is a JSON list. Every entry names a model (`drm`, 1 to 9) and how to read it
 //! (`semantics`), gives the start (`p0`, `v0`, `a0`, `euler0` as ψ, θ, φ, `omega` in body axes) and
@@ -27,12 +27,12 @@ use fairpath::motion::Motion;
 use fairpath::vector::{Vec3, Vector};
 use serde::Serialize;
 
-use self::file::Entry;
+use self::file::FileEntry;
 pub use self::file::{DisFileError, FieldProblem};
 
 /// How far a displacement may be off, in parts of its length, or in metres where it is shorter than
-/// a metre. Fixed by those who compute the expected values: a thousandth of a millimetre in a
-/// kilometre. The models come within 1e-14 over seconds and 1e-11 over thousands of turns, so a
+/// a metre. Fixed by the program that computes the expected values: a thousandth of a millimetre in
+/// a kilometre. The models come within 1e-14 over seconds and 1e-11 over thousands of turns, so a
 /// failure is a mistake and not a rounding.
 pub const DISPLACEMENT_TOLERANCE: f64 = 1e-9;
 
@@ -129,7 +129,7 @@ impl DisReport {
         let mut report = Self::default();
         let mut rows = BTreeMap::new();
         for outcome in outcomes {
-            let Entry { start, primary, .. } = *outcome.entry;
+            let FileEntry { start, primary, .. } = *outcome.entry;
             rows.entry((start.model, !primary)).or_insert_with(|| DisRow::new(outcome.entry)).add(&outcome);
             if primary { &mut report.primary } else { &mut report.other }.add(&outcome);
             if !outcome.holds() && report.failures.len() < FAILURES_LISTED_MAX {
@@ -142,7 +142,7 @@ impl DisReport {
 }
 
 impl DisRow {
-    fn new(entry: &Entry) -> Self {
+    fn new(entry: &FileEntry) -> Self {
         Self {
             drm: entry.start.model.number(),
             model: entry.start.model.name(),
@@ -231,13 +231,13 @@ impl fmt::Display for DisFailure {
 
 /// How one entry did.
 struct Outcome<'a> {
-    entry: &'a Entry,
+    entry: &'a FileEntry,
     displacement_error: f64,
     matrix_error: f64,
 }
 
 impl<'a> Outcome<'a> {
-    fn of(entry: &'a Entry) -> Self {
+    fn of(entry: &'a FileEntry) -> Self {
         let motion = Motion::<Vec3>::Dis(entry.start);
         let displacement = motion.displacement_at(entry.dt_secs);
         let axes = motion.state_at(entry.dt_secs).orientation.axes();

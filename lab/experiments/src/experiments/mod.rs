@@ -1,59 +1,50 @@
-//! The experiments there are: one file each, and one line in [`all`].
+//! The experiments: one file each, and one line in [`all`].
 
-use crate::experiment::Experiment;
-
-pub use x9::{ClockSeen, Diary, Played, Scene, Stage, Ways, X9};
-pub use x15::X15;
-
+mod accuracy;
 mod delay;
-mod ei;
-mod honesty;
-mod play_patterns;
+mod fairness;
+mod prediction;
 mod x1;
-mod x10;
-mod x11;
-mod x12;
-mod x13;
-mod x14;
-mod x15;
-mod x16;
-mod x17;
-mod x2;
-mod x3;
-mod x4;
-mod x5;
-mod x6;
-mod x7;
-mod x8;
-mod x9;
 
-/// All of them, in the order of their numbers; ours come last.
+use crate::experiment::{Experiment, RunOption};
+
+/// Returns every experiment, in the order of their aliases; those without a paper come last.
 pub fn all() -> &'static [&'static dyn Experiment] {
-    &[
-        &x1::X1,
-        &x2::X2,
-        &x3::X3,
-        &x4::X4,
-        &x5::X5,
-        &x6::X6,
-        &x7::X7,
-        &x8::X8,
-        &x9::X9 { stage: &x9::Nowhere, length: x9::X9::LENGTH },
-        &x10::X10,
-        &x11::X11,
-        &x12::X12,
-        &x13::X13,
-        &x14::X14,
-        &x15::X15 { recordings: &[] },
-        &x16::X16,
-        &x17::X17,
-        &ei::ErrorIndexTable,
-        &honesty::Honesty,
-        &delay::HiddenDelay,
-    ]
+    static ALL: [&dyn Experiment; 20] = [
+        &x1::EXPERIMENT,
+        &fairness::scheduling_discard::EXPERIMENT,
+        &fairness::scheduling_send::EXPERIMENT,
+        &fairness::probabilistic_budget::EXPERIMENT,
+        &fairness::chance_alone::EXPERIMENT,
+        &fairness::deterministic_budget::EXPERIMENT,
+        &fairness::changing_delays::EXPERIMENT,
+        &fairness::relative_error::EXPERIMENT,
+        &accuracy::live_objects::EXPERIMENT,
+        &prediction::play_pattern_error::EXPERIMENT,
+        &prediction::play_pattern_hits::EXPERIMENT,
+        &prediction::play_pattern_packets::EXPERIMENT,
+        &delay::jet_car::EXPERIMENT,
+        &delay::sailing::EXPERIMENT,
+        &prediction::trend_line::EXPERIMENT,
+        &delay::aiming::EXPERIMENT,
+        &fairness::threshold_cost::EXPERIMENT,
+        &fairness::error_index::EXPERIMENT,
+        &fairness::honesty::EXPERIMENT,
+        &delay::hidden_delay::EXPERIMENT,
+    ];
+    &ALL
 }
 
-/// The one with this id, upper or lower case.
-pub fn find(id: &str) -> Option<&'static dyn Experiment> {
-    all().iter().copied().find(|experiment| experiment.id().eq_ignore_ascii_case(id))
+/// Returns the experiment with this name or alias, in upper or lower case.
+pub fn find(name: &str) -> Option<&'static dyn Experiment> {
+    all().iter().copied().find(|experiment| {
+        let declaration = experiment.declaration();
+        [declaration.name, declaration.alias].iter().any(|known| known.eq_ignore_ascii_case(name))
+    })
+}
+
+/// Returns the names of the experiments that take an option.
+pub fn taking(option: RunOption) -> Vec<&'static str> {
+    let declarations = all().iter().map(|experiment| experiment.declaration());
+    declarations.filter(|declaration| declaration.takes(option)).map(|declaration| declaration.name).collect()
 }

@@ -4,7 +4,7 @@ use fairpath::time::Span;
 use fairpath::trigger::Trigger;
 use fairpath::vector::Planar;
 
-use super::contender::Contender;
+use super::lab_scheduler::LabScheduler;
 use super::motion::{Model, Motion, Truths};
 use super::receiver::Receiver;
 use super::run::{Run, Setup, run};
@@ -15,19 +15,19 @@ use crate::truth::Truth;
 /// One scheduler under one set of circumstances.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// What to call it.
+    /// The trial's name in tables.
     pub label: String,
-    /// Who decides.
-    pub contender: Contender,
-    /// Everybody who is told.
+    /// The scheduler.
+    pub scheduler: LabScheduler,
+    /// The receivers.
     pub receivers: Vec<Receiver>,
-    /// DR vectors per trigger, on average, for those who have a budget.
+    /// DR vectors per trigger, on average, for schedulers that have a budget.
     pub budget: f64,
-    /// How far receivers may be off before a DR vector is cut, in units of length.
+    /// The owner generates a DR vector when receivers are off by more than this length.
     pub threshold: f64,
     /// How long the owner is silent at most.
     pub heartbeat: Span,
-    /// What DR vectors predict with.
+    /// What DR vectors extrapolate with.
     pub model: Model,
     /// How the dispatcher works; as in the papers unless something else is tried.
     pub dispatcher: DispatcherConfig,
@@ -44,10 +44,10 @@ impl Trial {
 
     /// A trial as the papers have it: a third of the receivers as budget, threshold 0.3, linear DR
     /// vectors.
-    pub fn new(contender: Contender, receivers: Vec<Receiver>) -> Self {
+    pub fn new(scheduler: LabScheduler, receivers: Vec<Receiver>) -> Self {
         Self {
-            label: contender.shown_name(),
-            contender,
+            label: scheduler.to_string(),
+            scheduler,
             budget: receivers.len() as f64 / 3.0,
             receivers,
             threshold: Self::THRESHOLD,
@@ -120,7 +120,7 @@ pub struct Arena<'a> {
     pub motion: &'a Motion,
     /// Every random choice follows from it.
     pub seed: u64,
-    /// Whom to tell how far it is.
+    /// Receives the progress.
     pub progress: &'a dyn Progress,
 }
 
@@ -152,15 +152,15 @@ impl Arena<'_> {
     }
 
     fn play_truth<V: Planar>(&self, truth: &Truth<V>, trial: &Trial, job: &Job) -> Run {
-        /// Keeps the dice of links apart from those that made the motion, which fork the same seed
-        /// with small numbers.
+        /// Keeps the random numbers of links apart from those of the motion, which fork the same
+        /// seed with small numbers.
         const LINKS: u64 = 1 << 32;
         let random = Random::from_seed(self.seed).fork(LINKS + job.game).fork(job.stretch as u64);
         let mut setup = trial.setup();
         for (receiver, index) in setup.receivers.iter_mut().zip(0..) {
             receiver.begin_anywhere(&mut random.fork(index).fork(LINKS));
         }
-        let scheduler = trial.contender.build(trial.receivers.len(), trial.budget);
+        let scheduler = trial.scheduler.build(trial.receivers.len(), trial.budget);
         run(truth, &setup, scheduler, &random)
     }
 }

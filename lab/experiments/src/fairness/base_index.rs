@@ -5,8 +5,8 @@ use fairpath::time::Span;
 use fairpath::vector::Planar;
 
 /// The index that error-index started from, for comparison: a bucket of tokens, filled by the
-/// budget at every trigger, and while there is one the DR vector goes to whoever has the largest
-/// index
+/// budget at every trigger, and while there is one the DR vector goes to the receiver with the
+/// largest index
 ///
 /// (error that it will avoid, from its arrival on for a horizon) × (accumulated error / mean
 /// accumulated error)^γ.

@@ -5,7 +5,7 @@ use fairpath::time::Span;
 
 use super::exploration::{TANK_LENGTH, cells, columns, notes};
 use super::figures::{over_time, per_receiver};
-use super::{Arena, Contender, Jitter, Measure, Model, Motion, Receiver, Score, Trial, ratio};
+use super::{Arena, Jitter, LabScheduler, Measure, Model, Motion, Receiver, Score, Trial, ratio};
 use crate::experiment::{CannotRun, Progress, Settings};
 use crate::figure::Figure;
 use crate::judge::{Judgement, Verdict};
@@ -31,8 +31,8 @@ pub(crate) struct Bench<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Contenders under one jitter. What is judged has linear DR vectors and uniform jitter; the others
-/// stand beside it.
+/// Schedulers under one jitter. Claims are judged with linear DR vectors and uniform jitter; the
+/// variants stand beside them.
 pub(crate) struct Case {
     pub(crate) jitter: Span,
     pub(crate) judged: Scores,
@@ -42,9 +42,9 @@ pub(crate) struct Case {
     pub(crate) circular: Scores,
 }
 
-/// What contenders came to under the same circumstances.
+/// The scores of schedulers under the same circumstances.
 pub(crate) struct Scores {
-    contenders: Vec<Contender>,
+    schedulers: Vec<LabScheduler>,
     scores: Vec<Score>,
     jitter: Jitter,
     model: Model,
@@ -63,7 +63,7 @@ impl<'a> Bench<'a> {
         Ok(Self { motion, delays, settings, progress })
     }
 
-    /// The jitter that was asked for, or else these.
+    /// The given jitter, or else these.
     pub(crate) fn jitters(&self, usual_ms: &[i64]) -> Vec<Span> {
         match self.settings.jitter {
             Some(jitter) => vec![jitter],
@@ -71,8 +71,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Plays contenders under every jitter, and each with the variants that stand beside it.
-    pub(crate) fn cases(&self, jitters: &[Span], contenders: &[Contender]) -> Vec<Case> {
+    /// Plays schedulers under every jitter, and each with the variants that stand beside it.
+    pub(crate) fn cases(&self, jitters: &[Span], schedulers: &[LabScheduler]) -> Vec<Case> {
         let mut circumstances = Vec::new();
         for &jitter in jitters {
             circumstances.push((Jitter::Uniform(jitter), Model::Linear));
@@ -83,15 +83,15 @@ impl<'a> Bench<'a> {
             .iter()
             .flat_map(|(jitter, model)| {
                 let receivers = Receiver::all_at(&self.delays, *jitter);
-                contenders.iter().map(move |contender| {
-                    Trial::new(*contender, receivers.clone()).label(contender.label()).model(*model)
+                schedulers.iter().map(move |scheduler| {
+                    Trial::new(*scheduler, receivers.clone()).label(scheduler.label()).model(*model)
                 })
             })
             .collect();
         let mut scores = self.play(&trials).into_iter();
         let mut next = |(jitter, model): (Jitter, Model)| Scores {
-            contenders: contenders.to_vec(),
-            scores: scores.by_ref().take(contenders.len()).collect(),
+            schedulers: schedulers.to_vec(),
+            scores: scores.by_ref().take(schedulers.len()).collect(),
             jitter,
             model,
         };
@@ -110,7 +110,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The table of some cases, with ratios to `reference`.
-    pub(crate) fn outcome(&self, cases: &[Case], reference: Contender) -> Outcome {
+    pub(crate) fn outcome(&self, cases: &[Case], reference: LabScheduler) -> Outcome {
         let mut rows = Rows::new([circumstances_columns(), columns(&self.motion.unit)].concat());
         for scores in cases.iter().flat_map(Case::all) {
             let reference = scores.of(reference);
@@ -130,8 +130,8 @@ impl<'a> Bench<'a> {
     }
 
     /// The paper's three figures for one case: mean, spread, and every receiver.
-    pub(crate) fn figures(&self, id: &str, case: &Case, shown: &[Contender]) -> Vec<Figure> {
-        let scores: Vec<&Score> = shown.iter().map(|contender| case.judged.of(*contender)).collect();
+    pub(crate) fn figures(&self, id: &str, case: &Case, shown: &[LabScheduler]) -> Vec<Figure> {
+        let scores: Vec<&Score> = shown.iter().map(|scheduler| case.judged.of(*scheduler)).collect();
         let names: Vec<String> =
             self.delays.iter().map(|delay| format!("{} ms", delay.as_millis_f64())).collect();
         let title = format!("Jitter {}", case.judged.jitter.shown());
@@ -193,7 +193,7 @@ impl Case {
         id: &str,
         text: &str,
         why: &str,
-        (measure, one, other): (Measure, Contender, Contender),
+        (measure, one, other): (Measure, LabScheduler, LabScheduler),
         judge: impl Fn(f64) -> Judgement,
     ) -> Claim {
         // Any seed will do: it only picks which pairs are drawn.
@@ -220,29 +220,29 @@ impl Case {
 }
 
 impl Scores {
-    /// What this contender came to.
-    pub(crate) fn of(&self, contender: Contender) -> &Score {
-        let position = self.contenders.iter().position(|other| *other == contender);
-        &self.scores[position.expect("whoever is judged has played")]
+    /// The score of this scheduler.
+    pub(crate) fn of(&self, scheduler: LabScheduler) -> &Score {
+        let position = self.schedulers.iter().position(|other| *other == scheduler);
+        &self.scores[position.expect("every judged scheduler has played")]
     }
 
     fn cells(&self, label: &str) -> Vec<Cell> {
         crate::cells![self.jitter.shown(), self.model.name(), label]
     }
 
-    /// One measure of two contenders as a ratio.
-    pub(crate) fn ratio(&self, of: fn(&Score) -> f64, one: Contender, other: Contender) -> f64 {
+    /// One measure of two schedulers as a ratio.
+    pub(crate) fn ratio(&self, of: fn(&Score) -> f64, one: LabScheduler, other: LabScheduler) -> f64 {
         of(self.of(one)) / of(self.of(other))
     }
 
-    /// Every receiver's error under two contenders.
-    pub(crate) fn receivers(&self, one: Contender, other: Contender) -> Vec<(f64, f64)> {
+    /// Every receiver's error under two schedulers.
+    pub(crate) fn receivers(&self, one: LabScheduler, other: LabScheduler) -> Vec<(f64, f64)> {
         self.of(one).receivers().into_iter().zip(self.of(other).receivers()).collect()
     }
 
-    /// The error of the receiver that fares worst under `reference`, under two contenders, as a
-    /// ratio.
-    pub(crate) fn farthest(&self, reference: Contender, one: Contender, other: Contender) -> f64 {
+    /// The error of the receiver with the largest error under `reference`, under two schedulers, as
+    /// a ratio.
+    pub(crate) fn farthest(&self, reference: LabScheduler, one: LabScheduler, other: LabScheduler) -> f64 {
         let errors = self.of(reference).receivers();
         let farthest = (0..errors.len()).max_by(|one, other| errors[*one].total_cmp(&errors[*other]));
         let farthest = farthest.unwrap_or(0);

@@ -5,10 +5,10 @@ use super::score::{Game, Score, mean, spread};
 /// Two trials compared: the first one's measure over the second one's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// As measured.
+    /// The ratio as measured.
     pub value: f64,
-    /// What it lies within, 95 times in 100, had other tanks or other stretches of the same kind
-    /// been played. Nothing, where there are fewer than three pairs to choose among.
+    /// The 95 % interval over other tanks or other stretches of the same kind. Nothing, where there
+    /// are fewer than three pairs to choose among.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -25,7 +25,7 @@ pub enum Measure {
     Vectors,
 }
 
-/// From fewer pairs an interval would only pretend to know.
+/// With fewer pairs an interval means nothing.
 const PAIRS_MIN: usize = 3;
 /// How often pairs are drawn anew: the ends of a 95 % interval then rest on 50 draws each.
 const DRAWS: usize = 2000;

@@ -4,25 +4,25 @@
 use fairpath::time::Span;
 
 use super::figures::{error_unit, ledger_off, over_time, per_receiver};
-use super::{Arena, Contender, Measure, Model, Motion, Ratio, Receiver, Score, Trial, ratio};
+use super::{Arena, LabScheduler, Measure, Model, Motion, Ratio, Receiver, Score, Trial, ratio};
 use crate::cells;
-use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use crate::experiment::{CannotRun, Declaration, Experiment, ExperimentGroup, Progress, RunOption, Settings};
 use crate::outcome::{Cell, Column, Outcome, Rows};
 
 /// What to play. Seed and motion come with the [`Settings`], as for any experiment.
 #[derive(Clone, Debug)]
 pub struct Exploration {
-    /// Who plays. Whoever else is missing, the reference plays along.
-    pub contenders: Vec<Contender>,
-    /// Everybody who is told.
+    /// The schedulers. The reference is always added.
+    pub schedulers: Vec<LabScheduler>,
+    /// The receivers.
     pub receivers: Vec<Receiver>,
     /// DR vectors per trigger; a third of the receivers if not given.
     pub budget: Option<f64>,
-    /// How far receivers may be off before a DR vector is cut, in units of length.
+    /// The owner generates a DR vector when receivers are off by more than this length.
     pub threshold: f64,
-    /// What DR vectors predict with.
+    /// What DR vectors extrapolate with.
     pub model: Model,
-    /// How many tanks, or how many times a recording is played with other dice.
+    /// How many tanks, or how often a recording is played with other random numbers.
     pub games: u64,
 }
 
@@ -30,24 +30,21 @@ pub struct Exploration {
 pub const TANK_LENGTH: Span = Span::from_secs(180);
 
 impl Experiment for Exploration {
-    fn id(&self) -> &'static str {
-        "fairness"
-    }
-
-    fn title(&self) -> &'static str {
-        "Who is told, and is that fair?"
-    }
-
-    fn source(&self) -> &'static str {
-        "Banavar 2005 ch. 3, Aggarwal 2005"
-    }
-
-    fn about(&self) -> &'static str {
-        "One owner drives, several receivers watch from different distances, and a scheduler decides who is told of each DR \
-         vector. The error of a receiver is the distance between the exported path and the path it places, integrated over time \
-         from the arrival of its first DR vector, by an observer who knows every true arrival. Mean is accuracy, spread (the \
-         standard deviation over the receivers at the end) is fairness, DR vectors are the cost. Ratios are to every-nth, the \
-         papers' 1/3 base, at the same budget; intervals are 95 %, from a paired bootstrap over tanks or stretches."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Fairness,
+            name: "fairness",
+            alias: "fairness",
+            title: "Which receiver is sent a DR vector, and is that fair?",
+            source: "Banavar 2005 ch. 3, Aggarwal 2005",
+            about: "One owner drives, several receivers watch from different distances, and a scheduler decides which receiver is sent each DR \
+                    vector. The error of a receiver is the distance between the exported path and the path it places, integrated over time from \
+                    the arrival of its first DR vector, by an observer that knows every true arrival. Mean is accuracy, spread (the standard \
+                    deviation over the receivers at the end) is fairness, DR vectors are the cost. Ratios are to every-nth (1/3 base in the \
+                    papers) at the same budget; intervals are 95 %, from a paired bootstrap over tanks or stretches.",
+            options: &[RunOption::Seed, RunOption::Motion],
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
@@ -70,16 +67,16 @@ impl Experiment for Exploration {
 }
 
 impl Exploration {
-    /// The reference first, then whoever was asked for.
+    /// The reference first, then the given schedulers.
     fn trials(&self) -> Vec<Trial> {
         let budget = self.budget.unwrap_or(self.receivers.len() as f64 / 3.0);
-        let trial = |contender: &Contender| {
-            Trial::new(*contender, self.receivers.clone())
+        let trial = |scheduler: &LabScheduler| {
+            Trial::new(*scheduler, self.receivers.clone())
                 .budget(budget)
                 .threshold(self.threshold)
                 .model(self.model)
         };
-        [Contender::EveryNth].iter().chain(&self.contenders).map(trial).collect()
+        [LabScheduler::EVERY_NTH].iter().chain(&self.schedulers).map(trial).collect()
     }
 }
 

@@ -1,10 +1,10 @@
-//! Is everybody treated alike? One owner, many receivers at different distances, and a scheduler
-//! that decides who is told when.
+//! Are receivers treated alike? One owner, many receivers at different distances, and a scheduler
+//! that decides which receiver is sent what, and when.
 //!
 //! In the order data takes:
 //! - [`Motion`] is what really moves: tanks of our own, or a recording
-//! - [`Receiver`] is how far away somebody is
-//! - [`Contender`] is a scheduler with everything it needs to be built
+//! - [`Receiver`] is a receiver's link: its delay and jitter
+//! - [`LabScheduler`] is a scheduler by name, with its parameters
 //! - [`run`](run::run) plays one truth on a [`Star`](fairpath_sim::star::Star), whose
 //!   [`Observer`](fairpath_sim::star::Observer) integrates every receiver's error exactly
 //! - [`Arena`] plays many trials on all cores; each becomes a [`Score`]
@@ -22,9 +22,10 @@ mod arena;
 mod base_index;
 pub(crate) mod bench;
 mod bootstrap;
-mod contender;
+
 pub mod exploration;
 pub(crate) mod figures;
+mod lab_scheduler;
 mod lie;
 mod motion;
 mod receiver;
@@ -34,7 +35,7 @@ mod score;
 pub use arena::{Arena, Trial};
 pub use base_index::BaseIndex;
 pub use bootstrap::{Measure, Ratio, ratio};
-pub use contender::{Contender, Factor, UnknownContender};
+pub use lab_scheduler::LabScheduler;
 pub use lie::Lie;
 pub use motion::{Model, Motion, STRETCH_MIN};
 pub use receiver::{Jitter, Receiver};

@@ -11,16 +11,17 @@ use crate::truth::Truth;
 pub const STRETCH_MIN: Span = Span::from_secs(25);
 
 /// What really moves, and how it is scored: as games of one or more stretches. Errors are summed
-/// over the stretches of a game for each receiver before anybody asks how far receivers are apart;
+/// over the stretches of a game for each receiver before the spread over receivers is taken;
 /// games are averaged.
 #[derive(Clone, Debug)]
 pub struct Motion {
-    /// What to call it.
+    /// The motion's name in reports.
     pub name: String,
-    /// What lengths are counted in.
+    /// The unit of lengths.
     pub unit: String,
     pub(super) truths: Truths,
-    /// How many games. Of a recording each is the same motion through links with other dice.
+    /// How many games. Of a recording each is the same motion through links with other random
+    /// numbers.
     pub(super) games: u64,
 }
 
@@ -34,7 +35,7 @@ pub(super) enum Truths {
     Space(Vec<Truth<Vec3>>),
 }
 
-/// What DR vectors predict with.
+/// What DR vectors extrapolate with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Model {
     /// Straight on.
@@ -45,7 +46,8 @@ pub enum Model {
 }
 
 impl Motion {
-    /// `tanks` lone tanks of our own, each driving at random for `length` with its own dice.
+    /// `tanks` lone tanks of our own, each driving at random for `length` with its own random
+    /// numbers.
     pub fn tanks(seed: u64, tanks: u64, length: Span) -> Self {
         let dice = Random::from_seed(seed);
         let script = Script::random(dice.clone());
@@ -72,8 +74,7 @@ impl Motion {
         Ok(motion)
     }
 
-    /// The recording that was asked for, or else tanks: as many as were asked for, or else `tanks`,
-    /// `length` each.
+    /// The given recording, or else tanks: the given number, or else `tanks`, for `length` each.
     pub fn of(settings: &Settings, tanks: u64, length: Span) -> Result<Self, CannotRun> {
         match &settings.motion {
             Some(recorded) => Self::recorded(recorded, 1),
@@ -90,7 +91,7 @@ impl Motion {
         }
     }
 
-    /// Whether nobody on this project made it.
+    /// Whether it is a recording, and not generated here.
     pub fn is_recorded(&self) -> bool {
         !matches!(self.truths, Truths::Tanks(_))
     }
@@ -106,7 +107,7 @@ impl Motion {
 }
 
 impl Model {
-    /// As the library calls it.
+    /// The library's kind of motion.
     pub fn kind(self) -> MotionKind {
         match self {
             Self::Linear => MotionKind::Linear,
@@ -114,7 +115,7 @@ impl Model {
         }
     }
 
-    /// As people call it.
+    /// The model's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",

@@ -1,11 +1,11 @@
 use super::run::{Belief, Run};
 
-/// What one trial came to: its games, each with everything measured in it.
+/// The measurements of one trial, game by game.
 #[derive(Clone, Debug)]
 pub struct Score {
-    /// What to call it.
+    /// The trial's name in tables.
     pub label: String,
-    /// The games: one per tank, or one per set of dice on a recording.
+    /// The games: one per tank, or one per set of random numbers on a recording.
     pub games: Vec<Game>,
 }
 
@@ -16,7 +16,7 @@ pub struct Game {
     pub secs: Vec<f64>,
     /// For each receiver: its accumulated error at each instant.
     pub errors: Vec<Vec<f64>>,
-    /// For each stretch: everybody's accumulated error at its end, counted from its beginning.
+    /// For each stretch: every receiver's accumulated error at its end, counted from its beginning.
     pub stretches: Vec<Vec<f64>>,
     /// For each stretch: how many DR vectors were sent.
     pub stretch_vectors: Vec<u64>,
@@ -74,12 +74,12 @@ impl Game {
         self.belief.unsettled += run.belief.unsettled;
     }
 
-    /// Everybody's accumulated error at the end.
+    /// Every receiver's accumulated error at the end.
     pub fn final_errors(&self) -> Vec<f64> {
         self.errors.iter().map(|errors| errors[errors.len() - 1]).collect()
     }
 
-    /// Everybody's accumulated error at one instant of the series.
+    /// Every receiver's accumulated error at one instant of the series.
     fn errors_at(&self, instant: usize) -> Vec<f64> {
         self.errors.iter().map(|errors| errors[instant]).collect()
     }
@@ -97,7 +97,7 @@ impl Score {
         self.average(|game| spread(&game.final_errors()))
     }
 
-    /// The same averaged over time.
+    /// The spread averaged over time.
     pub fn spread_over_time(&self) -> f64 {
         self.average(|game| {
             let instants = 0..game.secs.len();
@@ -161,7 +161,8 @@ impl Score {
         self.average(|game| mean(&game.belief.off))
     }
 
-    /// How often a receiver's books were an estimate at a trigger, for want of receipts: a share.
+    /// The share of ledger entries that were an estimate at a trigger because receipts were
+    /// missing.
     pub fn ledger_open(&self) -> f64 {
         self.average(|game| mean(&game.belief.open))
     }
@@ -172,7 +173,7 @@ impl Score {
         all.copied().fold(0.0, f64::max)
     }
 
-    /// How many copies were given up on in all games together: nobody will ever know when they
+    /// How many copies were given up on in all games together: no receipt will ever say when they
     /// arrived.
     pub fn unsettled(&self) -> u64 {
         self.games.iter().map(|game| game.belief.unsettled).sum()
@@ -199,7 +200,7 @@ impl Score {
     }
 }
 
-/// The mean; zero of nothing.
+/// The mean; zero for an empty list.
 pub fn mean(errors: &[f64]) -> f64 {
     errors.iter().sum::<f64>() / errors.len().max(1) as f64
 }

@@ -7,7 +7,7 @@ use fairpath_predict::{LapPart, LapShape, TICK_RATE, TICKS_AHEAD_MAX, TrendLine}
 use super::LapFile;
 use crate::experiment::{CannotRun, Progress, map_in_order};
 
-/// Laps on one track: those that teach, and those that judge.
+/// Laps on one track: teaching laps and judging laps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drives {
     /// The track or the file.
@@ -29,10 +29,10 @@ pub enum Judged {
     By(Vec<TimedLap>),
 }
 
-/// How one predictor fared.
+/// The errors of one predictor.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fared {
-    /// Who.
+pub struct LapScores {
+    /// The predictor.
     pub contender: Contender,
     /// How far off it was.
     pub summary: Summary,
@@ -96,20 +96,20 @@ impl Drives {
         }
     }
 
-    /// How every predictor fared. `horizons` in ticks, ascending.
-    pub fn run(&self, horizons: &[u32], progress: &dyn Progress) -> Result<Vec<Fared>, CannotRun> {
+    /// The errors of every predictor. `horizons` in ticks, ascending.
+    pub fn run(&self, horizons: &[u32], progress: &dyn Progress) -> Result<Vec<LapScores>, CannotRun> {
         let by_contender = match self.judged {
             Judged::EachLeftOut => self.each_left_out(horizons, progress)?,
             Judged::By(_) => self.by_others(horizons, progress)?,
         };
-        let fared = |(contender, laps): (Contender, Vec<LapErrors>)| Fared {
+        let fared = |(contender, laps): (Contender, Vec<LapErrors>)| LapScores {
             contender,
             summary: Summary::of(horizons, &laps),
         };
         Ok(Contender::ALL.into_iter().zip(by_contender).map(fared).collect())
     }
 
-    /// A line for each lap, and everybody taught anew.
+    /// A line for each lap, and every predictor taught anew.
     fn each_left_out(
         &self,
         horizons: &[u32],
@@ -131,7 +131,7 @@ impl Drives {
         Ok((0..Contender::ALL.len()).map(of).collect())
     }
 
-    /// One line, and everybody taught once.
+    /// One line, and every predictor taught once.
     fn by_others(&self, horizons: &[u32], progress: &dyn Progress) -> Result<Vec<Vec<LapErrors>>, CannotRun> {
         progress.begin(&self.name, Contender::ALL.len() as u64);
         let teachers = self.teachers(0);

@@ -2,7 +2,7 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_eval::laps::{Contender, LapRun, TimedLap, known_at};
 use fairpath_predict::{Missing, TrendLine};
 
-use super::drives::{Drives, Fared};
+use super::drives::{Drives, LapScores};
 use super::tables::millis;
 use crate::experiment::CannotRun;
 use crate::figure::{Axis, Figure, Line, Path, Plot};
@@ -13,13 +13,13 @@ const WINDOW_TICKS: usize = 300;
 const FAN_TICKS: usize = 30;
 /// How far each fan reaches: 2 s.
 const AHEAD_TICKS: u32 = 120;
-/// Who is in the pictures.
+/// The predictors in the pictures.
 const DRAWN: [Contender; 4] =
     [Contender::Linear, Contender::Tdm, Contender::TangentCoded, Contender::TrendLine];
 
 /// The errors as curves, the track with its line, and a few seconds of a lap for several
 /// predictors.
-pub(crate) fn figures(id: &str, drives: &Drives, fared: &[Fared]) -> Result<Vec<Figure>, CannotRun> {
+pub(crate) fn figures(id: &str, drives: &Drives, fared: &[LapScores]) -> Result<Vec<Figure>, CannotRun> {
     let mut figures = vec![errors(id, drives, fared)];
     let Some((judged, run, first)) = window(drives) else { return Ok(figures) };
     let teachers = drives.teachers(judged);
@@ -27,7 +27,7 @@ pub(crate) fn figures(id: &str, drives: &Drives, fared: &[Fared]) -> Result<Vec<
     figures.push(track(id, drives, judged, &line, &run.places[first..first + WINDOW_TICKS]));
     for contender in DRAWN {
         let mut predictor = contender.taught(&line, &teachers);
-        let fans = Fans::of(&mut *predictor, run, first).map_err(|missing| CannotRun {
+        let fans = LapFans::of(&mut *predictor, run, first).map_err(|missing| CannotRun {
             what: format!("{} {missing}", contender.name()),
             fix: "give laps".into(),
         })?;
@@ -36,8 +36,8 @@ pub(crate) fn figures(id: &str, drives: &Drives, fared: &[Fared]) -> Result<Vec<
     Ok(figures)
 }
 
-fn errors(id: &str, drives: &Drives, fared: &[Fared]) -> Figure {
-    let line = |fared: &Fared| {
+fn errors(id: &str, drives: &Drives, fared: &[LapScores]) -> Figure {
+    let line = |fared: &LapScores| {
         let horizons = &fared.summary.horizons;
         let points: Vec<_> = horizons.iter().map(|at| (millis(at.ticks), at.mean)).collect();
         let line = Line::new(fared.contender.name(), points);
@@ -57,8 +57,8 @@ fn errors(id: &str, drives: &Drives, fared: &[Fared]) -> Figure {
     .caption("On laps that taught nothing; bands are 95 % over laps. The lower the better.")
 }
 
-/// The seconds that turn most, on the lap that took neither long nor short: on a straight everybody
-/// is right, and off the road nobody.
+/// The seconds that turn most, on the lap that took neither long nor short: on a straight every
+/// predictor is right, and off the road none.
 fn window(drives: &Drives) -> Option<(usize, &LapRun, usize)> {
     let mut by_ticks: Vec<usize> = (0..drives.judged().len()).collect();
     by_ticks.sort_by_key(|number| drives.judged()[*number].ticks());
@@ -107,12 +107,12 @@ fn point(place: &Vec2) -> (f64, f64) {
 }
 
 /// A real path, and predictions fanned out from it.
-struct Fans {
+struct LapFans {
     real: Vec<(f64, f64)>,
     predicted: Vec<(f64, f64)>,
 }
 
-impl Fans {
+impl LapFans {
     fn of(
         predictor: &mut dyn fairpath_predict::Predictor,
         run: &LapRun,

@@ -1,7 +1,7 @@
-//! Predictors on laps: what a line that laps have worn into a track is worth.
+//! Predictors on laps: what the mean line of earlier laps is worth.
 //!
 //! - [`open_laps`] reads a recording of laps
-//! - [`Drives`] are laps to learn from and laps to be judged by: never the same
+//! - [`Drives`] are teaching laps and judging laps: never the same
 //! - [`LapTrial`] is what `fairpath lab laps` runs; experiment X15 does the same on the race of our
 //!   own
 //!
@@ -13,12 +13,12 @@ mod figures;
 mod tables;
 mod trial;
 
-pub use drives::{Drives, Fared, Judged};
+pub use drives::{Drives, Judged, LapScores};
 pub use trial::{HORIZONS_MS, LapTrial};
 
 pub(crate) use drives::horizons_in_ticks;
 pub(crate) use figures::figures;
-pub(crate) use tables::{Tables, claim_below};
+pub(crate) use tables::{LapTables, claim_below};
 pub(crate) use trial::{claims, note};
 
 use std::path::Path;

@@ -1,20 +1,20 @@
 use fairpath_eval::laps::{Contender, HorizonSummary};
 use fairpath_predict::TICK_RATE;
 
-use super::drives::{Drives, Fared};
+use super::drives::{Drives, LapScores};
 use crate::judge;
 use crate::outcome::{Cell, Claim, Column, Rows};
 use crate::{cells, show};
 
 /// The numbers: one row per track, predictor and horizon for machines, one per track and predictor
 /// for people.
-pub(crate) struct Tables {
+pub(crate) struct LapTables {
     pub(crate) rows: Rows,
     pub(crate) headline: Rows,
     horizons: Vec<u32>,
 }
 
-impl Tables {
+impl LapTables {
     pub(crate) fn new(horizons: &[u32]) -> Self {
         let mut headline = vec![Column::text("laps", "laps"), Column::text("predictor", "predictor")];
         headline.extend(horizons.iter().map(|ticks| {
@@ -25,8 +25,8 @@ impl Tables {
         Self { rows: Rows::new(columns()), headline: Rows::new(headline), horizons: horizons.to_vec() }
     }
 
-    pub(crate) fn add(&mut self, drives: &Drives, fared: &[Fared]) {
-        for Fared { contender, summary } in fared {
+    pub(crate) fn add(&mut self, drives: &Drives, fared: &[LapScores]) {
+        for LapScores { contender, summary } in fared {
             for (place, at) in summary.horizons.iter().enumerate() {
                 self.rows.push(row(drives, *contender, at, fared, place));
             }
@@ -35,7 +35,7 @@ impl Tables {
         }
     }
 
-    /// Numbers that somebody else printed, at these milliseconds ahead.
+    /// Printed numbers of a paper, at these milliseconds ahead.
     pub(crate) fn add_printed(&mut self, laps: &str, predictor: &str, means: &[(f64, f64)], unit: &str) {
         let at = |ticks: &u32| {
             let printed = means.iter().find(|(ahead, _)| (ahead - millis(*ticks)).abs() < 1.0);
@@ -84,7 +84,7 @@ fn row(
     drives: &Drives,
     contender: Contender,
     at: &HorizonSummary,
-    fared: &[Fared],
+    fared: &[LapScores],
     place: usize,
 ) -> Vec<Cell> {
     let ratio_to = |other: Contender| {
@@ -111,7 +111,7 @@ fn row(
 pub(crate) fn claim_below(
     id: &str,
     drives: &Drives,
-    fared: &[Fared],
+    fared: &[LapScores],
     (one, other): (Contender, Contender),
     millis_max: f64,
 ) -> Claim {
@@ -130,9 +130,9 @@ pub(crate) fn claim_below(
     Claim::new(id, text, judge::below_in_every(pairs)).unit(format!("× {}, at most", other.name()))
 }
 
-fn of(fared: &[Fared], contender: Contender, place: usize) -> &HorizonSummary {
+fn of(fared: &[LapScores], contender: Contender, place: usize) -> &HorizonSummary {
     let fared = fared.iter().find(|fared| fared.contender == contender);
-    &fared.expect("everybody took part").summary.horizons[place]
+    &fared.expect("every predictor took part").summary.horizons[place]
 }
 
 pub(crate) fn millis(ticks: u32) -> f64 {

@@ -1,8 +1,8 @@
 use fairpath_eval::laps::Contender;
 
 use super::tables::claim_below;
-use super::{Drives, LapFile, Tables, figures, horizons_in_ticks};
-use crate::experiment::{CannotRun, Experiment, Progress, Settings};
+use super::{Drives, LapFile, LapTables, figures, horizons_in_ticks};
+use crate::experiment::{CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings};
 use crate::outcome::{Claim, Outcome};
 
 /// How far ahead predictions are asked for unless something else is: Jawad 2017's delays, and on to
@@ -22,29 +22,25 @@ pub struct LapTrial {
 }
 
 impl Experiment for LapTrial {
-    fn id(&self) -> &'static str {
-        "laps"
-    }
-
-    fn title(&self) -> &'static str {
-        "Where will the car be?"
-    }
-
-    fn source(&self) -> &'static str {
-        "Jawad 2017 4"
-    }
-
-    fn about(&self) -> &'static str {
-        "Each lap in turn is left out; the others make the trend line, teach it what it is worth, and teach the adaptive predictor. \
-         Then everybody is asked at every tick of the lap that was left out where the car will be. All see the same causal \
-         estimates of velocity and acceleration, and nothing that is younger than the tick. Jawad 2017 is there as printed and as coded; \
-         `trend line, live` knows a single DR vector, as when it is placed over a network. Intervals are 95 %, laps drawn with \
-         replacement."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Prediction,
+            name: "laps",
+            alias: "laps",
+            title: "Where will the car be?",
+            source: "Jawad 2017 4",
+            about: "Each lap in turn is left out. The others make the trend line, teach it how far to trust itself, and teach the adaptive \
+                    predictor. Then every predictor is asked at every tick of the lap that was left out where the car will be. All see the same \
+                    causal estimates of velocity and acceleration, and nothing that is younger than the tick. Jawad 2017 is there as printed and \
+                    as coded; `trend line, live` knows a single DR vector, as when it is placed over a network. Intervals are 95 %, laps drawn \
+                    with replacement.",
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
         let horizons = horizons_in_ticks(&self.horizons_ms)?;
-        let mut tables = Tables::new(&horizons);
+        let mut tables = LapTables::new(&horizons);
         let mut outcome = Outcome::default();
         for (number, file) in (1..).zip(&self.files) {
             let drives = Drives::recorded(file, self.rate_max)?;
@@ -60,7 +56,7 @@ impl Experiment for LapTrial {
 }
 
 /// What our line claims: nearer than both, at every horizon that was asked for.
-pub(crate) fn claims(id: &str, drives: &Drives, fared: &[super::Fared]) -> [Claim; 2] {
+pub(crate) fn claims(id: &str, drives: &Drives, fared: &[super::LapScores]) -> [Claim; 2] {
     let asked = fared[0].summary.horizons.last().map_or(0.0, |at| super::tables::millis(at.ticks));
     let claim = |word: &str, other: Contender| {
         claim_below(&format!("{id}.{word}"), drives, fared, (Contender::TrendLine, other), asked)

@@ -1,5 +1,5 @@
 //! Draws figures as SVG: light background, large type, colours that colour-blind readers can tell
-//! apart, marks for those who see none, and the legend above the data, never on it.
+//! apart, marks for readers who see no colours, and the legend above the data, never on it.
 //!
 //! The drawing engine places everything on whole units, so a figure is drawn at twice the size it
 //! is shown at: half a pixel is fine enough that curves look smooth.
@@ -13,7 +13,7 @@ use crate::quantity::show;
 
 mod ticks;
 
-use ticks::{Ticks, decades, even_ticks, snug_ticks};
+use ticks::{AxisTicks, decades, even_ticks, snug_ticks};
 
 /// Units of the drawing per pixel shown.
 const FINE: i32 = 2;
@@ -58,7 +58,7 @@ pub fn draw(figure: &Figure) -> String {
     let mut drawing = String::new();
     {
         let root = SVGBackend::with_string(&mut drawing, (width as u32, height as u32)).into_drawing_area();
-        let mut canvas = Canvas { root, layout: &layout };
+        let mut canvas = PlotCanvas { root, layout: &layout };
         canvas.everything(figure);
         canvas.root.present().expect(IN_MEMORY);
     }
@@ -83,8 +83,8 @@ struct Layout {
     right: i32,
     top: i32,
     bottom: i32,
-    x: Ticks,
-    y: Ticks,
+    x: AxisTicks,
+    y: AxisTicks,
 }
 
 struct LegendEntry {
@@ -139,13 +139,13 @@ impl Layout {
     }
 }
 
-fn equal_scale_height(x: &Ticks, y: &Ticks, width: i32) -> i32 {
+fn equal_scale_height(x: &AxisTicks, y: &AxisTicks, width: i32) -> i32 {
     let height = f64::from(width) * y.span() / x.span();
     (height.min(1e6) as i32).clamp(*PATHS_HEIGHT.start(), *PATHS_HEIGHT.end())
 }
 
 /// What the axes span.
-fn axes(figure: &Figure) -> (Ticks, Ticks) {
+fn axes(figure: &Figure) -> (AxisTicks, AxisTicks) {
     match &figure.plot {
         Plot::Lines(lines) => {
             let points = || lines.iter().flat_map(|line| &line.points);
@@ -157,7 +157,7 @@ fn axes(figure: &Figure) -> (Ticks, Ticks) {
             let values = bars.series.iter().flat_map(|series| &series.values).copied();
             let ranges = bars.series.iter().flat_map(|series| series.ranges.iter().flatten());
             let heights = values.chain(ranges.flat_map(|&(low, high)| [low, high])).chain([0.0]);
-            (Ticks::bare(0.0, bars.groups.len().max(1) as f64), even_ticks(heights, 6))
+            (AxisTicks::bare(0.0, bars.groups.len().max(1) as f64), even_ticks(heights, 6))
         }
         Plot::Paths(paths) => {
             let points = || paths.iter().flat_map(|path| &path.points);
@@ -171,7 +171,7 @@ fn axes(figure: &Figure) -> (Ticks, Ticks) {
 }
 
 /// An axis that spans just the values.
-fn axis_of(axis: &Axis, values: impl Iterator<Item = f64>) -> Ticks {
+fn axis_of(axis: &Axis, values: impl Iterator<Item = f64>) -> AxisTicks {
     match axis.scale {
         Scale::Linear => snug_ticks(values, 8),
         Scale::Logarithmic => decades(values),
@@ -179,7 +179,7 @@ fn axis_of(axis: &Axis, values: impl Iterator<Item = f64>) -> Ticks {
 }
 
 /// An axis that starts at zero if that does not flatten the values against its end.
-fn axis_from_zero(axis: &Axis, values: impl Iterator<Item = f64>) -> Ticks {
+fn axis_from_zero(axis: &Axis, values: impl Iterator<Item = f64>) -> AxisTicks {
     if axis.scale == Scale::Logarithmic {
         return decades(values);
     }
@@ -228,12 +228,12 @@ fn text_width(text: &str, size: i32) -> i32 {
 }
 
 /// A drawing in the making.
-struct Canvas<'a> {
+struct PlotCanvas<'a> {
     root: DrawingArea<SVGBackend<'a>, Shift>,
     layout: &'a Layout,
 }
 
-impl Canvas<'_> {
+impl PlotCanvas<'_> {
     fn everything(&mut self, figure: &Figure) {
         self.root.fill(&PAPER).expect(IN_MEMORY);
         self.text(&figure.title, (MARGIN, MARGIN + 8), Text { bold: true, ..Text::new(TITLE_SIZE, INK) });

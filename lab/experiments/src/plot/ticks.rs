@@ -4,22 +4,22 @@
 const SHOWN_MAX: f64 = 1e150;
 
 /// One axis: what it spans, and the values it names.
-pub(super) struct Ticks {
+pub(super) struct AxisTicks {
     low: f64,
     high: f64,
-    kind: Kind,
+    kind: TickKind,
     ticks: Vec<(f64, String)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TickKind {
     Even,
     /// `low` and `high` are exponents of ten.
     Decades,
 }
 
 /// An axis of round values around all that is given, with about `wanted` ticks.
-pub(super) fn even_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ticks {
+pub(super) fn even_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> AxisTicks {
     let (low, high) = range_of(values).unwrap_or((0.0, 1.0));
     let (low, high) = if high > low { (low, high) } else { around(low) };
     let step = round_step((high - low) / wanted as f64);
@@ -35,14 +35,14 @@ pub(super) fn even_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ti
     // At the edge of what f64 can tell apart round values may fall together: then the values themselves
     // are the axis.
     if to > from && from <= low && to >= high {
-        Ticks { low: from, high: to, kind: Kind::Even, ticks }
+        AxisTicks { low: from, high: to, kind: TickKind::Even, ticks }
     } else {
-        Ticks { low, high, kind: Kind::Even, ticks: Vec::new() }
+        AxisTicks { low, high, kind: TickKind::Even, ticks: Vec::new() }
     }
 }
 
 /// The same, but the axis ends at the outermost values themselves.
-pub(super) fn snug_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ticks {
+pub(super) fn snug_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> AxisTicks {
     let range = range_of(values).filter(|(low, high)| high > low);
     let mut ticks = even_ticks(range.into_iter().flat_map(|(low, high)| [low, high]), wanted);
     if let Some((low, high)) = range {
@@ -58,7 +58,7 @@ pub(super) fn snug_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ti
 const FINE_DECADES: f64 = 2.0;
 
 /// An axis by powers of ten around all positive values given.
-pub(super) fn decades(values: impl Iterator<Item = f64>) -> Ticks {
+pub(super) fn decades(values: impl Iterator<Item = f64>) -> AxisTicks {
     let positive = values.filter(|&value| value > 0.0);
     let (low, high) = range_of(positive).unwrap_or((1.0, 10.0));
     let (low, high) = (low.log10(), high.log10());
@@ -66,18 +66,18 @@ pub(super) fn decades(values: impl Iterator<Item = f64>) -> Ticks {
 }
 
 /// From one power of ten to another.
-fn whole_decades(low: f64, high: f64) -> Ticks {
+fn whole_decades(low: f64, high: f64) -> AxisTicks {
     let (low, high) = (low.floor(), high.ceil());
     let step = ((high - low) / 8.0).ceil() as usize;
     let ticks = (low as i32..=high as i32)
         .step_by(step)
         .map(|exponent| (f64::from(exponent), power_of_ten(exponent)))
         .collect();
-    Ticks { low, high, kind: Kind::Decades, ticks }
+    AxisTicks { low, high, kind: TickKind::Decades, ticks }
 }
 
 /// From one of 1, 2 and 5 times a power of ten to another, so that little of the height is wasted.
-fn fine_decades(low: f64, high: f64) -> Ticks {
+fn fine_decades(low: f64, high: f64) -> AxisTicks {
     let exponents = low.floor() as i32..=high.ceil() as i32;
     let round: Vec<(f64, i32, i32)> = exponents
         .flat_map(|exponent| {
@@ -93,13 +93,13 @@ fn fine_decades(low: f64, high: f64) -> Ticks {
         .iter()
         .map(|&(place, factor, exponent)| (place, times_power_of_ten(factor, exponent)))
         .collect();
-    Ticks { low: round[first].0, high: round[last].0, kind: Kind::Decades, ticks }
+    AxisTicks { low: round[first].0, high: round[last].0, kind: TickKind::Decades, ticks }
 }
 
-impl Ticks {
+impl AxisTicks {
     /// An axis that names nothing.
     pub(super) fn bare(low: f64, high: f64) -> Self {
-        Self { low, high, kind: Kind::Even, ticks: Vec::new() }
+        Self { low, high, kind: TickKind::Even, ticks: Vec::new() }
     }
 
     pub(super) fn span(&self) -> f64 {
@@ -125,19 +125,19 @@ impl Ticks {
     }
 
     pub(super) fn is_even(&self) -> bool {
-        self.kind == Kind::Even
+        self.kind == TickKind::Even
     }
 
     pub(super) fn can_show(&self, value: f64) -> bool {
         let drawable = value.is_finite() && value.abs() <= SHOWN_MAX;
-        drawable && (self.kind == Kind::Even || value > 0.0)
+        drawable && (self.kind == TickKind::Even || value > 0.0)
     }
 
     /// How far along the axis a value is, 0 to 1. For [`each`](Self::each) tick as well.
     pub(super) fn part(&self, value: f64) -> f64 {
         let place = match self.kind {
-            Kind::Even => value,
-            Kind::Decades => value.log10(),
+            TickKind::Even => value,
+            TickKind::Decades => value.log10(),
         };
         ((place - self.low) / self.span()).clamp(0.0, 1.0)
     }
@@ -146,8 +146,8 @@ impl Ticks {
     pub(super) fn each(&self) -> impl Iterator<Item = (f64, &str)> {
         self.ticks.iter().map(|(place, label)| {
             let value = match self.kind {
-                Kind::Even => *place,
-                Kind::Decades => 10f64.powf(*place),
+                TickKind::Even => *place,
+                TickKind::Decades => 10f64.powf(*place),
             };
             (value, label.as_str())
         })
@@ -227,7 +227,7 @@ fn power_of_ten(exponent: i32) -> String {
 mod tests {
     use super::*;
 
-    fn labels(ticks: &Ticks) -> Vec<&str> {
+    fn labels(ticks: &AxisTicks) -> Vec<&str> {
         ticks.labels().collect()
     }
 

@@ -4,17 +4,19 @@ use fairpath_eval::live::{self, LiveCandidate};
 use fairpath_predict::{Missing, TICK_SECS};
 
 use super::{Evaluation, Watched, scale_note, stage};
-use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use crate::experiment::{
+    CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings, map_in_order,
+};
 use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, show};
 
-/// Is our predictor the best known? Everybody is asked what an [`Evaluation`] asks, and the answers
-/// are held against what we claim, recording by recording.
+/// Is our predictor the best known? Every predictor is asked what an [`Evaluation`] asks, and the
+/// answers are held against what we claim, recording by recording.
 #[derive(Clone, Debug)]
 pub struct AdaptiveClaims {
-    /// The matches, and what is asked. Who predicts is not read from it: everybody does.
+    /// The matches, and what is asked. Its predictors are ignored: all of them predict.
     pub evaluation: Evaluation,
 }
 
@@ -35,25 +37,21 @@ const POINTS: f64 = 1.0;
 const LIVE_GOAL: f64 = 0.8;
 
 impl Experiment for AdaptiveClaims {
-    fn id(&self) -> &'static str {
-        "AP"
-    }
-
-    fn title(&self) -> &'static str {
-        "The adaptive predictor against all that is known"
-    }
-
-    fn source(&self) -> &'static str {
-        "ours"
-    }
-
-    fn about(&self) -> &'static str {
-        "One predictor is to be best or tied with the best on mean error at every horizon (within 2 %; the field: all of Shi 2014's predictors, \
-         the input schemes where inputs are known, the line, velocities that fade in 0.3 and 1 s, ridge regression), not below the best of the papers' \
-         predictors on hits (within 1 point), and not above the cheapest of the field on packets (within 2 %), on every recording. \
-         It has two modes, one that aims at the mean error and one that aims at hits. Packets are counted as in `lab eval`: the \
-         predictor starts again whenever it is off by more than the threshold. Live packets are counted as in `lab packets`: what \
-         receivers place follows from one DR vector."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Prediction,
+            name: "claims",
+            alias: "AP",
+            title: "The adaptive predictor against the other predictors",
+            source: "ours",
+            about: "One predictor is to be best or tied with the best on mean error at every horizon (within 2 %; the field: all of Shi 2014's \
+                    predictors, the input schemes where inputs are known, the line, velocities that fade in 0.3 and 1 s, ridge regression), not \
+                    below the best of the papers' predictors on hits (within 1 point), and not above the cheapest of the field on packets \
+                    (within 2 %), on every recording. It has two modes, one that aims at the mean error and one that aims at hits. Packets are \
+                    counted as in `lab eval`: the predictor starts again whenever it is off by more than the threshold. Live packets are counted \
+                    as in `lab packets`: what receivers place follows from one DR vector.",
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
@@ -71,7 +69,7 @@ impl Experiment for AdaptiveClaims {
         outcome.figures = MODES.map(|mode| figure(&contests, mode)).to_vec();
         outcome.notes = notes;
         outcome.notes.push(
-            "One point cannot be best at everything: at a fork the mean error is least in between, where nobody ever is, and a hit needs a \
+            "One point cannot be best at everything: at a fork the mean error is least in between, where no player ever is, and a hit needs a \
              decision. The mode for the mean is the one to judge by the whole claim; the mode for hits trades mean error for hits."
                 .into(),
         );
@@ -79,13 +77,13 @@ impl Experiment for AdaptiveClaims {
     }
 }
 
-/// How everybody fared on one recording.
+/// The scores of all predictors on one recording.
 pub(super) struct Contest {
     file: String,
     unit: String,
     /// Ours, in the order of [`MODES`].
     ours: Vec<Summary>,
-    /// Everybody else who had what they need.
+    /// The other predictors that had what they need.
     field: Vec<(&'static str, Summary)>,
     /// Live packets of ours and of the causal line.
     live: [usize; 2],
@@ -93,7 +91,7 @@ pub(super) struct Contest {
 
 /// What is compared.
 #[derive(Clone, Copy)]
-enum Measure {
+enum ClaimMeasure {
     /// Mean error at the horizon with this index: less is better.
     Mean(usize),
     /// More is better, and only the papers' predictors count.
@@ -143,23 +141,23 @@ impl Contest {
         Self { ours, ..self }
     }
 
-    fn measures(&self) -> Vec<Measure> {
-        let means = (0..self.ours[0].horizons.len()).map(Measure::Mean);
-        means.chain([Measure::Hits, Measure::Packets]).collect()
+    fn measures(&self) -> Vec<ClaimMeasure> {
+        let means = (0..self.ours[0].horizons.len()).map(ClaimMeasure::Mean);
+        means.chain([ClaimMeasure::Hits, ClaimMeasure::Packets]).collect()
     }
 
-    fn compare(&self, mode: usize, measure: Measure) -> Compared {
+    fn compare(&self, mode: usize, measure: ClaimMeasure) -> Compared {
         let own = measure.of(&self.ours[mode]);
         let others = self.field.iter().filter(|(name, _)| measure.is_judged_by(name));
         let numbers = others.map(|(name, summary)| (*name, measure.of(summary)));
         let better = |(_, a): &(&str, f64), (_, b): &(&str, f64)| match measure {
-            Measure::Hits => b.total_cmp(a),
-            Measure::Mean(_) | Measure::Packets => a.total_cmp(b),
+            ClaimMeasure::Hits => b.total_cmp(a),
+            ClaimMeasure::Mean(_) | ClaimMeasure::Packets => a.total_cmp(b),
         };
-        let (who, best) = numbers.min_by(better).unwrap_or(("nobody", f64::NAN));
+        let (who, best) = numbers.min_by(better).unwrap_or(("none", f64::NAN));
         let (difference, is_within) = match measure {
-            Measure::Hits => (own - best, own - best >= -POINTS),
-            Measure::Mean(_) | Measure::Packets => (own / best, own / best <= TIED),
+            ClaimMeasure::Hits => (own - best, own - best >= -POINTS),
+            ClaimMeasure::Mean(_) | ClaimMeasure::Packets => (own / best, own / best <= TIED),
         };
         Compared { ours: own, best, who, difference, is_within }
     }
@@ -167,7 +165,7 @@ impl Contest {
     /// The largest ratio of mean errors over all horizons.
     fn worst_mean(&self, mode: usize) -> f64 {
         let horizons = 0..self.ours[mode].horizons.len();
-        horizons.map(|index| self.compare(mode, Measure::Mean(index)).difference).fold(0.0, f64::max)
+        horizons.map(|index| self.compare(mode, ClaimMeasure::Mean(index)).difference).fold(0.0, f64::max)
     }
 
     fn millis(&self, index: usize) -> f64 {
@@ -179,7 +177,7 @@ impl Contest {
     }
 }
 
-impl Measure {
+impl ClaimMeasure {
     fn of(self, summary: &Summary) -> f64 {
         match self {
             Self::Mean(index) => summary.horizons[index].mean,
@@ -227,13 +225,13 @@ fn claims(contests: &[Contest], (name, aim): (&str, &str)) -> [Claim; 3] {
         claim(
             "hits",
             "hits within a point of the best of the papers' predictors, or above, on every recording",
-            judge::at_least(fewest(&|contest| contest.compare(mode, Measure::Hits).difference), -POINTS),
+            judge::at_least(fewest(&|contest| contest.compare(mode, ClaimMeasure::Hits).difference), -POINTS),
         )
         .unit("points above, at worst"),
         claim(
             "packets",
             "packets at most those of the cheapest, within 2 %, on every recording",
-            judge::at_most(worst(&|contest| contest.compare(mode, Measure::Packets).difference), TIED),
+            judge::at_most(worst(&|contest| contest.compare(mode, ClaimMeasure::Packets).difference), TIED),
         )
         .unit("× the cheapest of the field, at worst"),
     ]
@@ -254,7 +252,7 @@ fn live_claim(contests: &[Contest]) -> Claim {
     if is_refuted { claim.remark(LINES_ARE_LINES) } else { claim }
 }
 
-const LINES_ARE_LINES: &str = "One DR vector is one line, drawn by somebody who cannot see the next turn; `lab packets` shows what is left to \
+const LINES_ARE_LINES: &str = "One DR vector is one line, drawn without knowledge of the next turn; `lab packets` shows what is left to \
      the optimum, which can";
 
 fn mode_of(name: &str) -> usize {
@@ -270,7 +268,7 @@ fn rows(contests: &[Contest]) -> Rows {
         Column::text("unit", "unit"),
         Column::number("ours", "ours", "").decimals(3),
         Column::number("best", "best of the others", "").decimals(3),
-        Column::text("who", "who"),
+        Column::text("who", "best predictor"),
         Column::number("ratio", "times the best", "").decimals(3),
         Column::number("points", "points above", "").decimals(2),
         Column::text("within", "within?"),
@@ -280,13 +278,13 @@ fn rows(contests: &[Contest]) -> Rows {
             for measure in contest.measures() {
                 let compared = contest.compare(mode, measure);
                 let (name, horizon, unit) = match measure {
-                    Measure::Mean(index) => {
+                    ClaimMeasure::Mean(index) => {
                         ("mean error", Some(contest.millis(index)), contest.unit.as_str())
                     }
-                    Measure::Hits => ("hits, total", None, "%"),
-                    Measure::Packets => ("packets", None, "1/s"),
+                    ClaimMeasure::Hits => ("hits, total", None, "%"),
+                    ClaimMeasure::Packets => ("packets", None, "1/s"),
                 };
-                let is_points = matches!(measure, Measure::Hits);
+                let is_points = matches!(measure, ClaimMeasure::Hits);
                 rows.push(cells![
                     contest.file.as_str(),
                     *aim,
@@ -352,8 +350,9 @@ fn figure(contests: &[Contest], (name, aim): (&str, &str)) -> Figure {
     let mode = mode_of(name);
     let line = |contest: &Contest| {
         let horizons = 0..contest.ours[mode].horizons.len();
-        let point =
-            |index: usize| (contest.millis(index), contest.compare(mode, Measure::Mean(index)).difference);
+        let point = |index: usize| {
+            (contest.millis(index), contest.compare(mode, ClaimMeasure::Mean(index)).difference)
+        };
         Line::new(&contest.file, horizons.map(point).collect::<Vec<_>>())
     };
     Figure::new(
@@ -363,5 +362,5 @@ fn figure(contests: &[Contest], (name, aim): (&str, &str)) -> Figure {
         Axis::new("times the best mean error", ""),
         Plot::Lines(contests.iter().map(line).collect()),
     )
-    .caption("The best of the field may be another one at every horizon. Below 1 nobody was better; up to 1.02 counts as tied.")
+    .caption("The best of the field may be another one at every horizon. Below 1 no other predictor was better; up to 1.02 counts as tied.")
 }

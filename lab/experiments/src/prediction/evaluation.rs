@@ -4,7 +4,9 @@ use fairpath_predict::{Missing, TICK_RATE, TICKS_AHEAD_MAX};
 
 use super::claims::TWINS;
 use super::{Watched, Window, picture, scale_note, stage};
-use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use crate::experiment::{
+    CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings, map_in_order,
+};
 use crate::figure::{Axis, Bars, Figure, Line, Plot};
 use crate::outcome::{Cell, Column, Outcome, Rows};
 use crate::{cells, show};
@@ -17,7 +19,7 @@ pub const HORIZONS_MS: [f64; 7] = [300.0, 600.0, 900.0, 1200.0, 1500.0, 1800.0, 
 pub struct Evaluation {
     /// The matches.
     pub watched: Vec<Watched>,
-    /// Who predicts. The line does so in any case: the others are compared with it.
+    /// The predictors. The line predicts in any case: the others are compared with it.
     pub candidates: Vec<Candidate>,
     /// How far ahead, in ms; rounded to ticks of 1/60 s.
     pub horizons_ms: Vec<f64>,
@@ -31,35 +33,31 @@ pub struct Evaluation {
 }
 
 impl Experiment for Evaluation {
-    fn id(&self) -> &'static str {
-        "eval"
-    }
-
-    fn title(&self) -> &'static str {
-        "Where will they be?"
-    }
-
-    fn source(&self) -> &'static str {
-        "Shi 2014 3–5"
-    }
-
-    fn about(&self) -> &'static str {
-        "Every predictor is asked at every tick of every player where that player will be, from what was known at that tick, and is \
-         scored where the player really was; never across a respawn, a teleport or a gap, and never with a look ahead. All see \
-         the same causal estimates of velocity and acceleration. Hits are predictions within the hit radius, and their total is the \
-         mean over the horizons. Packets are counted without lag: the predictor starts again whenever it is off by more than the \
-         threshold, and after five seconds. Intervals are 95 %, Student's t over players."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Prediction,
+            name: "eval",
+            alias: "eval",
+            title: "Where will players be?",
+            source: "Shi 2014 3–5",
+            about: "Every predictor is asked at every tick of every player where that player will be, from what was known at that tick, and is \
+                    scored where the player really was; never across a respawn, a teleport or a gap, and never with a look ahead. All see the \
+                    same causal estimates of velocity and acceleration. Hits are predictions within the hit radius, and their total is the mean \
+                    over the horizons. Packets are counted without lag: the predictor starts again whenever it is off by more than the \
+                    threshold, and after five seconds. Intervals are 95 %, Student's t over players.",
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
         let candidates = self.with_the_line();
-        let mut tables = Tables::new(&self.horizons()?);
+        let mut tables = EvaluationTables::new(&self.horizons()?);
         let mut outcome = Outcome::default();
         for (number, watched) in (1..).zip(&self.watched) {
             let stage = stage(watched)?;
             let question = self.question(&stage)?;
             progress.begin(&watched.file, candidates.len() as u64);
-            let told = Told { watched, stage: &stage, question: &question };
+            let told = PredictorRun { watched, stage: &stage, question: &question };
             let fared = map_in_order(&candidates, progress, |candidate| told.of(candidate));
             tables.add(watched, &fared);
             outcome.figures.extend(figures(number, watched, &fared));
@@ -105,34 +103,34 @@ impl Evaluation {
 }
 
 /// How one predictor fared in one match, or what it lacked.
-struct Fared {
+struct PredictorScore {
     candidate: Candidate,
     summary: Result<Summary, Missing>,
 }
 
 /// What all predictors are told and asked in one match.
-struct Told<'a> {
+struct PredictorRun<'a> {
     watched: &'a Watched,
     stage: &'a MatchSetup,
     question: &'a Question,
 }
 
-impl Told<'_> {
-    fn of(&self, candidate: &Candidate) -> Fared {
+impl PredictorRun<'_> {
+    fn of(&self, candidate: &Candidate) -> PredictorScore {
         let scores = score(&self.watched.play, &mut *candidate.make(self.stage), self.question);
-        Fared { candidate: *candidate, summary: scores.map(|scores| Summary::of(&scores)) }
+        PredictorScore { candidate: *candidate, summary: scores.map(|scores| Summary::of(&scores)) }
     }
 }
 
 /// The numbers: one row per match, predictor and horizon for machines, one per match and predictor
 /// for people.
-struct Tables {
+struct EvaluationTables {
     rows: Rows,
     headline: Rows,
     horizons: usize,
 }
 
-impl Tables {
+impl EvaluationTables {
     fn new(horizons: &[u32]) -> Self {
         let mut headline =
             vec![Column::text("recording", "recording"), Column::text("predictor", "predictor")];
@@ -149,9 +147,9 @@ impl Tables {
         Self { rows: Rows::new(columns()), headline: Rows::new(headline), horizons: horizons.len() }
     }
 
-    fn add(&mut self, watched: &Watched, fared: &[Fared]) {
+    fn add(&mut self, watched: &Watched, fared: &[PredictorScore]) {
         let line = fared[0].summary.as_ref().ok();
-        for Fared { candidate, summary } in fared {
+        for PredictorScore { candidate, summary } in fared {
             match summary {
                 Ok(summary) => self.add_summary(watched, candidate, summary, line),
                 Err(missing) => self.add_missing(watched, candidate, *missing),
@@ -254,7 +252,7 @@ fn note(watched: &Watched, stage: &MatchSetup, question: &Question) -> String {
 /// Up to so many lines have bands; more would hide each other.
 const LINES_WITH_BANDS_MAX: usize = 5;
 
-fn figures(number: usize, watched: &Watched, fared: &[Fared]) -> Vec<Figure> {
+fn figures(number: usize, watched: &Watched, fared: &[PredictorScore]) -> Vec<Figure> {
     let unit = watched.play.unit.to_string();
     let file = &watched.file;
     // Twins would lie on top of each other.

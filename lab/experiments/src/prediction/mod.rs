@@ -29,15 +29,15 @@ use fairpath_eval::candidates::MatchSetup;
 use crate::experiment::CannotRun;
 use crate::show;
 
-/// What the predictors are told about a match; an error if nobody moves in it.
+/// What the predictors are told about a match; an error if no player moves in it.
 pub(crate) fn stage(watched: &Watched) -> Result<MatchSetup, CannotRun> {
     let stage = MatchSetup::of(&watched.play);
     if stage.top_speed > 0.0 {
         return Ok(stage);
     }
     Err(CannotRun {
-        what: format!("{}: nobody moves for half a second", watched.file),
-        fix: "give a recording with motion".into(),
+        what: format!("{}: no player moves for half a second", watched.file),
+        fix: "pass a recording with motion".into(),
     })
 }
 

@@ -13,7 +13,7 @@ use crate::files::{OpenError, file_name, read, recording_from};
 pub struct Watched {
     /// The file's name without its folder.
     pub file: String,
-    /// Everybody at every tick.
+    /// Every player at every tick.
     pub play: Play,
     /// For each player of the play the paths it took, sample by sample, as its owner knew them.
     pub paths: Vec<Vec<live::Path>>,

@@ -3,7 +3,9 @@ use fairpath_eval::live::{self, LiveCandidate, Path};
 use fairpath_eval::offline::{Point, fewest_free, fewest_pinned, greedy_pinned, points_of};
 
 use super::{Watched, scale_note, stage};
-use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use crate::experiment::{
+    CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings, map_in_order,
+};
 use crate::figure::{Axis, Bars, Figure, Plot};
 use crate::outcome::{Cell, Column, Outcome, Rows};
 use crate::{cells, show};
@@ -18,23 +20,19 @@ pub struct Packets {
 }
 
 impl Experiment for Packets {
-    fn id(&self) -> &'static str {
-        "packets"
-    }
-
-    fn title(&self) -> &'static str {
-        "How few packets keep everybody within the threshold?"
-    }
-
-    fn source(&self) -> &'static str {
-        "SPEC 9, live rule"
-    }
-
-    fn about(&self) -> &'static str {
-        "An owner that sees all paths sample by sample, as a server does, sends a DR vector whenever a player's last one is off by more than the threshold; what \
-         receivers place is a pure function of that one DR vector. Beside every model that has such a form stand the optima for \
-         lines: the fewest segments that stay within the threshold at every sample, by somebody who knows the future, with the \
-         start free or at the path. Respawns, teleports and gaps begin anew for everybody."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Prediction,
+            name: "packets",
+            alias: "packets",
+            title: "How few packets keep every receiver within the threshold?",
+            source: "ours",
+            about: "An owner that sees all paths sample by sample, as a server does, sends a DR vector whenever a player's last one is off by \
+                    more than the threshold. What receivers place is a pure function of that one DR vector. Beside every model that has such a \
+                    form stand the optima for lines: the fewest segments that stay within the threshold at every sample, found with knowledge of \
+                    the future, with the start free or on the path. Respawns, teleports and gaps begin anew for all of them.",
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
@@ -57,7 +55,7 @@ impl Experiment for Packets {
     }
 }
 
-/// How many packets everybody needed.
+/// The number of packets that each model needed.
 #[derive(Clone, Debug)]
 struct Counts {
     /// In the order of [`live::all`].
@@ -86,7 +84,7 @@ impl Counts {
         }
     }
 
-    /// Everybody who has a number, with it.
+    /// Every model that has a number, with it.
     fn each(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let live = live::all().iter().map(|live| live.name).zip(self.live.iter().copied());
         live.chain([
@@ -124,7 +122,7 @@ impl Counts {
             Axis::new("packets per player", "1/s"),
             Plot::Bars(bars.series("packets", rates)),
         )
-        .caption("What it costs to keep every receiver within the threshold. The optima know the future; nobody can send less with lines.")
+        .caption("What it costs to keep every receiver within the threshold. The optima know the future; no sender of lines can send less.")
     }
 }
 

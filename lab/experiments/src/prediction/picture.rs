@@ -17,7 +17,7 @@ const AHEAD_TICKS: u32 = 126;
 /// A few seconds of one player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Whose: an index into the play's players.
+    /// The player: an index into the play's players.
     pub player: usize,
     /// The first tick.
     pub first_tick: usize,
@@ -27,7 +27,7 @@ pub struct Window {
 
 impl Window {
     /// The seconds in which a line is about as far off, a second ahead, as it is on average:
-    /// neither the best nor the worst anybody could pick. None if no run is that long.
+    /// neither the best nor the worst of all. None if no run is that long.
     pub fn typical(play: &Play) -> Option<Self> {
         const LOOK_AHEAD: u32 = 60;
         let mut windows: Vec<(f64, Self)> = Vec::new();
@@ -67,7 +67,7 @@ pub fn picture(
     stage: &MatchSetup,
     window: Window,
 ) -> Option<Figure> {
-    let mut fans = Fans::default();
+    let mut fans = PictureFans::default();
     let ticks: Vec<u32> = (1..=AHEAD_TICKS).collect();
     let mut positions = vec![Vec2::ZERO; ticks.len()];
     let last_tick = window.first_tick + window.ticks;
@@ -112,12 +112,12 @@ fn show_secs(tick: usize) -> String {
 
 /// The real path, and one path of predictions that is interrupted between fans.
 #[derive(Default)]
-struct Fans {
+struct PictureFans {
     real: Vec<(f64, f64)>,
     predicted: Vec<(f64, f64)>,
 }
 
-impl Fans {
+impl PictureFans {
     fn add(&mut self, from: Vec2, positions: &[Vec2]) {
         self.predicted.push((from.x, from.y));
         self.predicted.extend(positions.iter().step_by(3).map(|place| (place.x, place.y)));

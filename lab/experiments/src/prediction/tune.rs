@@ -7,65 +7,68 @@ use fairpath_predict::{Adaptive, AdaptiveConfig, Objective};
 use super::claims::{self, Contest};
 use super::evaluation::HORIZONS_MS;
 use super::{Evaluation, Watched, scale_note, stage};
-use crate::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use crate::experiment::{
+    CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings, map_in_order,
+};
 use crate::outcome::{Cell, Column, Outcome, Rows};
 
-/// Chooses the adaptive predictor's numbers without the recording they are then judged on.
+/// Chooses the adaptive predictor's parameters without the recording they are then judged on.
 #[derive(Clone, Debug)]
 pub struct Tuning {
     /// The matches: each is left out in turn.
     pub watched: Vec<Watched>,
 }
 
-/// One of the numbers, and the values that are tried for it.
-struct Knob {
+/// A parameter, and the values that are tried for it.
+struct Tunable {
     name: &'static str,
     values: [f64; 3],
     of: fn(&mut AdaptiveConfig) -> &mut f64,
 }
 
-/// All of them, in the order of choosing.
-const KNOBS: [Knob; 9] = [
-    Knob {
+/// Every parameter, in the order of choosing.
+const KNOBS: [Tunable; 9] = [
+    Tunable {
         name: "regression_lessons",
         values: [10_000.0, 50_000.0, 250_000.0],
         of: |config| &mut config.regression_lessons,
     },
-    Knob { name: "regression_doubt", values: [1.0, 10.0, 100.0], of: |config| &mut config.regression_doubt },
-    Knob {
+    Tunable {
+        name: "regression_doubt",
+        values: [1.0, 10.0, 100.0],
+        of: |config| &mut config.regression_doubt,
+    },
+    Tunable {
         name: "regression_rightness",
         values: [0.05, 0.2, 0.8],
         of: |config| &mut config.regression_rightness,
     },
-    Knob { name: "gate_cases", values: [600.0, 3000.0, 15_000.0], of: |config| &mut config.gate_cases },
-    Knob { name: "common_cases", values: [20.0, 100.0, 500.0], of: |config| &mut config.common_cases },
-    Knob { name: "others_cases", values: [60.0, 300.0, 1500.0], of: |config| &mut config.others_cases },
-    Knob { name: "neighbour_reach", values: [0.3, 0.6, 1.2], of: |config| &mut config.neighbour_reach },
-    Knob { name: "turn_rate_max", values: [4.0, 8.0, 16.0], of: |config| &mut config.turn_rate_max },
-    Knob { name: "distance_in_hits", values: [0.03, 0.1, 0.3], of: |config| &mut config.distance_in_hits },
+    Tunable { name: "gate_cases", values: [600.0, 3000.0, 15_000.0], of: |config| &mut config.gate_cases },
+    Tunable { name: "common_cases", values: [20.0, 100.0, 500.0], of: |config| &mut config.common_cases },
+    Tunable { name: "others_cases", values: [60.0, 300.0, 1500.0], of: |config| &mut config.others_cases },
+    Tunable { name: "neighbour_reach", values: [0.3, 0.6, 1.2], of: |config| &mut config.neighbour_reach },
+    Tunable { name: "turn_rate_max", values: [4.0, 8.0, 16.0], of: |config| &mut config.turn_rate_max },
+    Tunable { name: "distance_in_hits", values: [0.03, 0.1, 0.3], of: |config| &mut config.distance_in_hits },
 ];
 
-/// Which value of each knob.
+/// The chosen value of each parameter.
 type Choice = [usize; KNOBS.len()];
 
 impl Experiment for Tuning {
-    fn id(&self) -> &'static str {
-        "tune"
-    }
-
-    fn title(&self) -> &'static str {
-        "The adaptive predictor on recordings that had no part in choosing its numbers"
-    }
-
-    fn source(&self) -> &'static str {
-        "ours"
-    }
-
-    fn about(&self) -> &'static str {
-        "Each recording is left out in turn. On the others, the numbers of the adaptive predictor are chosen one after the other from three \
-         values each, beginning with the least of all: whichever loses least, where the loss is the mean of mean error, misses and packets, each as a \
-         multiple of the line's, over horizons, both modes and recordings. With what was chosen, the recording that was left out is \
-         judged as in `lab eval --claims`. The last row of the choices leaves nothing out. Live packets are those of the shipped numbers."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            group: ExperimentGroup::Prediction,
+            name: "tune",
+            alias: "tune",
+            title: "Choose the adaptive predictor's parameters, judged on recordings left out",
+            source: "ours",
+            about: "Each recording is left out in turn. On the others, the parameters of the adaptive predictor are chosen one after the other \
+                    from three values each, beginning with the least of all: the value with the least loss, where the loss is the mean of mean \
+                    error, misses and packets, each as a multiple of the line's, over horizons, both modes and recordings. With the chosen \
+                    parameters, the recording that was left out is judged as in `lab eval --claims`. The last row of the choices leaves nothing \
+                    out. Live packets are those of the shipped parameters.",
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, _: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
@@ -75,8 +78,8 @@ impl Experiment for Tuning {
                 fix: "give two or more".into(),
             });
         }
-        let scenes = self.watched.iter().map(Scene::of).collect::<Result<Vec<_>, _>>()?;
-        let mut trials = Trials { scenes: &scenes, progress, losses: BTreeMap::new() };
+        let scenes = self.watched.iter().map(TuningMatch::of).collect::<Result<Vec<_>, _>>()?;
+        let mut trials = TuningTrials { scenes: &scenes, progress, losses: BTreeMap::new() };
         let mut choices = Rows::new(columns());
         let mut contests = Vec::new();
         for (place, scene) in scenes.iter().enumerate() {
@@ -98,14 +101,14 @@ impl Experiment for Tuning {
 }
 
 /// A match, what it is judged by, and how the line does.
-struct Scene<'a> {
+struct TuningMatch<'a> {
     watched: &'a Watched,
     stage: MatchSetup,
     question: Question,
     line: Summary,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> TuningMatch<'a> {
     fn of(watched: &'a Watched) -> Result<Self, CannotRun> {
         let stage = stage(watched)?;
         let evaluation = Evaluation {
@@ -155,15 +158,15 @@ fn loss(ours: &Summary, line: &Summary) -> f64 {
 }
 
 /// What has been tried, so that nothing is tried twice.
-struct Trials<'a> {
-    scenes: &'a [Scene<'a>],
+struct TuningTrials<'a> {
+    scenes: &'a [TuningMatch<'a>],
     progress: &'a dyn Progress,
     /// The loss on each match.
     losses: BTreeMap<Choice, Vec<f64>>,
 }
 
-impl Trials<'_> {
-    /// One knob after the other, by the matches that may be looked at.
+impl TuningTrials<'_> {
+    /// Chooses one parameter after the other, by the matches that may be looked at.
     fn choose(&mut self, may_look: impl Fn(usize) -> bool) -> Choice {
         let mut chosen: Choice = [0; KNOBS.len()];
         for knob in 0..KNOBS.len() {

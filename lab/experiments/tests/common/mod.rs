@@ -3,7 +3,9 @@
 
 use fairpath::random::Random;
 use fairpath_experiments::cells;
-use fairpath_experiments::experiment::{CannotRun, Experiment, Progress, Settings, map_in_order};
+use fairpath_experiments::experiment::{
+    CannotRun, Declaration, Experiment, Progress, RunOption, Settings, map_in_order,
+};
 use fairpath_experiments::figure::{Axis, Bars, Figure, Histogram, Line, Path, Plot};
 use fairpath_experiments::judge;
 use fairpath_experiments::outcome::{Claim, Column, Outcome, Rows};
@@ -14,29 +16,20 @@ const GRAVITY: f64 = 9.81;
 const SPEED: f64 = 20.0;
 
 impl Experiment for Throw {
-    fn id(&self) -> &'static str {
-        "T1"
-    }
-
-    fn title(&self) -> &'static str {
-        "How far does a ball fly?"
-    }
-
-    fn source(&self) -> &'static str {
-        "schoolbook <1>"
-    }
-
-    fn about(&self) -> &'static str {
-        "A ball is thrown at 20 m/s at several angles, with a little scatter in the speed, and its range is measured."
+    fn declaration(&self) -> &Declaration {
+        &Declaration {
+            name: "throw",
+            alias: "T1",
+            title: "How far does a ball fly?",
+            source: "schoolbook <1>",
+            about: "A ball is thrown at 20 m/s at several angles, with a little scatter in the speed, and its \
+                    range is measured.",
+            options: &[RunOption::Seed],
+            ..Declaration::EMPTY
+        }
     }
 
     fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
-        if settings.motion.is_some() {
-            return Err(CannotRun {
-                what: "a thrown ball needs no recording".into(),
-                fix: "leave out --motion".into(),
-            });
-        }
         let angles: Vec<f64> = (1..=8).map(|step| f64::from(step) * 10.0).collect();
         progress.begin("throwing", angles.len() as u64);
         let random = Random::from_seed(settings.seed);

@@ -12,13 +12,33 @@ use fairpath_sim::LinkConfig;
 
 use self::run::{ESTIMATED, Frame, GLOBAL, HOP, LOCAL, Measured, THRESHOLD, run};
 use crate::cells;
-use crate::experiment::{CannotRun, Experiment, Progress, Recorded, Settings, map_in_order};
+use crate::experiment::{
+    CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, Recorded, RunOption, Settings,
+    map_in_order,
+};
 use crate::figure::{Axis, Bars, Figure, Line, Path, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::truth::Truth;
 
-pub(super) struct X1;
+/// The experiment.
+pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
+    declaration: Declaration {
+        group: ExperimentGroup::Accuracy,
+        name: "placement",
+        alias: "X1",
+        title: "Compare local, hop and global placement with the true position",
+        source: "Banavar 2005 fig 2.2",
+        about: "One owner drives, one receiver watches from a distance. The owner sends a DR vector whenever the receiver's guess would be off \
+                by more than 0.3, and once a second. Bytes reach the receiver through a simulated link, one delay later. The receiver places the \
+                entity in four ways: from the moment the message arrives (local), less an estimated one-way time (hop), from its time stamp on \
+                an exact shared clock (global), and from its time stamp on the clock that it estimates through its own jittery link (estimated). \
+                The distance to the real entity is measured 60 times per second.",
+        options: &[RunOption::Seed, RunOption::Motion, RunOption::Delays, RunOption::Jitter],
+        ..Declaration::EMPTY
+    },
+    run: run_experiment,
+};
 
 /// One-way delays, as in the paper's test bed.
 const DELAYS_MS: [i64; 3] = [100, 300, 800];
@@ -33,40 +53,18 @@ const STRETCH_MIN: Span = Span::from_secs(5);
 /// The jittery link varies its delay by this part of it to either side.
 const JITTER_SHARE: f64 = 0.3;
 
-impl Experiment for X1 {
-    fn id(&self) -> &'static str {
-        "X1"
-    }
-
-    fn title(&self) -> &'static str {
-        "Where is it really? Local, hop and global placement"
-    }
-
-    fn source(&self) -> &'static str {
-        "Banavar 2005 fig 2.2"
-    }
-
-    fn about(&self) -> &'static str {
-        "One owner drives, one receiver watches from a distance. The owner sends a DR vector whenever the receiver's guess would be \
-         off by more than 0.3, and once a second; the receiver hears of it one delay later, as bytes through a simulated link, \
-         and places the entity in four ways: from the moment the message arrives (local), less an estimated one-way time \
-         (hop), from its time stamp on an exact shared clock (global), and from its time stamp on the clock it can estimate through \
-         its own jittery link (estimated). At every one of 60 ticks a second the distance to the real entity is measured."
-    }
-
-    fn run(&self, settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
-        let bench = Bench { settings, progress, delays: settings.delays_or(&DELAYS_MS) };
-        match &settings.motion {
-            None => Ok(bench.outcome(&tanks(settings.seed), &LengthUnit::GameUnits.to_string())),
-            Some(recorded) => match recorded.recording.format {
-                Format::Bzflag => bench.recorded::<Vec3>(recorded, MotionKind::Circular),
-                Format::Team => bench.recorded::<Vec2>(recorded, MotionKind::Linear),
-                Format::Trace if recorded.recording.is_flat() => {
-                    bench.recorded::<Vec2>(recorded, MotionKind::Circular)
-                }
-                Format::Trace => bench.recorded::<Vec3>(recorded, MotionKind::Circular),
-            },
-        }
+fn run_experiment(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
+    let bench = Bench { settings, progress, delays: settings.delays_or(&DELAYS_MS) };
+    match &settings.motion {
+        None => Ok(bench.outcome(&tanks(settings.seed), &LengthUnit::GameUnits.to_string())),
+        Some(recorded) => match recorded.recording.format {
+            Format::Bzflag => bench.recorded::<Vec3>(recorded, MotionKind::Circular),
+            Format::Team => bench.recorded::<Vec2>(recorded, MotionKind::Linear),
+            Format::Trace if recorded.recording.is_flat() => {
+                bench.recorded::<Vec2>(recorded, MotionKind::Circular)
+            }
+            Format::Trace => bench.recorded::<Vec3>(recorded, MotionKind::Circular),
+        },
     }
 }
 

@@ -1,0 +1,3 @@
+//! How far are entities shown from where they are?
+
+pub(super) mod live_objects;

@@ -1,0 +1,48 @@
+//! The jet car and sailing over real sockets. Both ends without sockets are in
+//! [`fairpath_games::online`].
+//!
+//! - [`bind`] starts a server for a [`Room`](fairpath_games::online::Room)
+//! - [`RemotePlayer`] is a player's end
+
+mod remote;
+#[cfg(test)]
+mod tests;
+
+pub use remote::{PlayerStatus, RemoteGame, RemotePlayer};
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use fairpath::schedule::Broadcast;
+use fairpath::session::{Budget, Class, ClassId, Server, ServerConfig};
+use fairpath::vector::Vec2;
+use fairpath_net::{BindError, Identity, NetServer, NetServerConfig, new_epoch, unguessable_random};
+
+/// What each side may send. A jet car's scene is some 200 bytes, a hundred times a second; three
+/// times that leaves room for what was held back.
+const BUDGET: Budget = Budget { bytes_per_sec: 64_000, burst_bytes: 8_000 };
+
+/// No class: whole states travel, nothing is dead-reckoned.
+const CLASSES: [(ClassId, Class); 0] = [];
+
+/// How long an attempt to connect may take. 20 s: a handshake is four round trips, and the
+/// experiments go up to 1.6 s each.
+pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(20);
+
+/// How often a server compares its ticks with elapsed time. 2 ms: a fifth of the shortest tick, so
+/// that an answer leaves when its tick is over.
+pub const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Starts a server without clients.
+pub fn bind(
+    listen: SocketAddr,
+    identity: Identity,
+    clients_max: usize,
+) -> Result<NetServer<Vec2>, BindError> {
+    let session = ServerConfig { budget: BUDGET, clients_max, ..ServerConfig::new(CLASSES, new_epoch()) };
+    let session = Server::<Vec2>::new(session, Box::new(Broadcast), unguessable_random());
+    let mut config = NetServerConfig::new(listen, identity);
+    config.budget = BUDGET;
+    config.limits.per_address_max = clients_max.max(config.limits.per_address_max);
+    NetServer::bind(config, session)
+}
