@@ -177,7 +177,7 @@ fn what_cannot_be_recorded_is_one_line() {
             &["tanks", "--out", "tanks.xlsx"],
             "tanks.xlsx: the name of a recording ends in .parquet or .csv; rename it with --out",
         ),
-        (&["tanks", "--players", "100"], "100 tanks are too many: at most 64; pass fewer --players"),
+        (&["tanks", "--players", "100"], "tanks must be between 0 and 64; pass fewer --players"),
         (&["tanks", "--seconds", "0"], "nothing to record; pass --seconds and --players of 1 or more"),
         (
             &["tanks", "--seconds", "9999"],

@@ -33,7 +33,7 @@ fn receivers(delays_ms: &[i64], jitter_ms: i64) -> Vec<Receiver> {
 fn played(scheduler: LabScheduler, receivers: Vec<Receiver>, seed: u64) -> Run {
     let trial = Trial::new(scheduler, receivers);
     let scheduler = scheduler.build(trial.receivers.len(), trial.budget);
-    run(&tank(seed, 40), &trial.setup(), scheduler, &Random::from_seed(seed).fork(1), &mut ())
+    run(&tank(seed, 40), &trial.setup(), scheduler, &Random::from_seed(seed).fork(1))
 }
 
 fn finals(run: &Run) -> Vec<f64> {

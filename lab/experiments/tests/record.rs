@@ -187,7 +187,7 @@ fn what_cannot_be_recorded_is_refused_before_the_first_tick() {
         );
     }
     let cases = [
-        (TanksMatch { players: 65, ..MATCH }, "65 tanks are too many: at most 64; pass fewer --players"),
+        (TanksMatch { players: 65, ..MATCH }, "tanks must be between 0 and 64; pass fewer --players"),
         (TanksMatch { boxes: 129, ..MATCH }, "too many boxes; pass --boxes of 128 or fewer"),
         (
             TanksMatch { secs: 100_000, ..MATCH },
