@@ -85,8 +85,8 @@ fn demo(arguments: &[String]) -> Vec<TaskStep> {
         ];
         cargo(words.into_iter().chain([program]))
     };
-    // A race of four cars takes 700 bytes sixty times a second. The default of 32 000 bytes per second
-    // would hold every third state back.
+    // A race of four cars takes 700 bytes sixty times a second. The default of 32 000 bytes per
+    // second would hold every third state back.
     let usual = [&["--page"][..], &["--open"], &["--tanks", "6"], &["--bytes-per-sec", "96000"]];
     let is_given = |name: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(name));
     let usual = usual.iter().filter(|words| !is_given(words[0])).copied().flatten();
@@ -136,8 +136,8 @@ fn test() -> Vec<TaskStep> {
             .named("documentation"),
     );
     // Built with the whole workspace, as the tests were: alone it would select other features for
-    // common dependencies and compile those again. The program also fetches the WebAssembly target that
-    // the next lints need.
+    // common dependencies and compile those again. The program also fetches the WebAssembly target
+    // that the next lints need.
     steps.push(
         cargo(["build", "--workspace", "--all-features", "--bin", "fairpath-page-tool"])
             .named("the page's test program"),

@@ -14,8 +14,8 @@ use crate::steps::{cargo, root};
 pub(crate) const PUBLISHED: [&str; 5] =
     ["fairpath", "fairpath-predict", "fairpath-compensate", "fairpath-sim", "fairpath-net"];
 
-/// Packages the crates, which builds each from its archive, then builds and runs README.md's program
-/// against the archives.
+/// Packages the crates, which builds each from its archive, then builds and runs README.md's
+/// program against the archives.
 pub(crate) fn check() -> CheckResult {
     let names = PUBLISHED.iter().flat_map(|name| ["--package", name]);
     let package = cargo(["package", "--allow-dirty"].into_iter().chain(names)).named("packages");

@@ -62,7 +62,8 @@ impl TaskStep {
         self
     }
 
-    /// Replaces this process by the command, so that Ctrl-C and the exit code are the command's own.
+    /// Replaces this process by the command, so that Ctrl-C and the exit code are the command's
+    /// own.
     pub(crate) fn that_stays(mut self) -> Self {
         self.stays = true;
         self

@@ -1,4 +1,4 @@
-//! What bevy_replicon and lightyear replicate: an entity for each tank, and one for the tick's time.
+//! What bevy_replicon and lightyear replicate: an entity for each tank, and one for the time.
 
 use std::time::Duration;
 
