@@ -25,7 +25,7 @@ use fairpath_games::tanks::{Match, Script, TanksConfig};
 use fairpath_sim::{LinkConfig, Loss};
 
 use self::lane::Lane;
-pub use self::scheduler::{SCHEDULERS, Scheduler};
+pub use self::scheduler::SCHEDULERS;
 use crate::chart::{Chart, Series, Stroke};
 use crate::scene::{Knob, Scene, TICK_RATE, begin};
 
@@ -257,7 +257,7 @@ impl Scene for Told {
 
     fn words(&mut self, about: &str) -> String {
         match about {
-            "schedulers" => SCHEDULERS.map(|scheduler| scheduler.name).join("\n"),
+            "schedulers" => SCHEDULERS.map(|scheduler| scheduler.name()).join("\n"),
             _ => String::new(),
         }
     }

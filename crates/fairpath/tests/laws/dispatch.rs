@@ -8,9 +8,8 @@ use fairpath::ledger::CopyId;
 use fairpath::number::{EntityId, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Booking, Broadcast, Claims, DecisionContext, Departure, DeterministicBudget, Dispatcher,
-    DispatcherConfig, ErrorIndex, ErrorIndexConfig, EveryNth, FixedProbability, Liveness,
-    ProbabilisticBudget, RelativeError, Removed, Scheduler, Scheduling, Waiting, Weighting,
+    Booking, Broadcast, Claims, DecisionContext, Departure, Dispatcher, DispatcherConfig, EveryNth, Liveness,
+    Removed, Scheduler, SchedulerChoice,
 };
 use fairpath::time::{Now, SharedInstant, Span, TickRate};
 use fairpath::wire::{Feedback, Header};
@@ -167,29 +166,25 @@ impl World {
     }
 }
 
-type MakeScheduler = fn() -> Box<dyn Scheduler<Vec2>>;
+/// Every scheduler in the list, and one that sends nothing.
+const SCHEDULERS: usize = SchedulerChoice::ALL.len() + 1;
 
-/// Every scheduler there is, and one that tells nobody anything.
-const SCHEDULERS: [MakeScheduler; 11] = [
-    || Box::new(Mute),
-    || Box::new(Broadcast),
-    || Box::new(EveryNth::new(3)),
-    || Box::new(Scheduling::new(Waiting::Discard)),
-    || Box::new(Scheduling::new(Waiting::Send)),
-    || Box::new(RelativeError::new()),
-    || Box::new(ProbabilisticBudget::new(1.0, Weighting::ACCUMULATED)),
-    || Box::new(ProbabilisticBudget::picking_one(Weighting::SILENCE)),
-    || Box::new(FixedProbability::new(1.0 / 3.0)),
-    || Box::new(DeterministicBudget::new(1.0, Weighting::ACCUMULATED)),
-    || Box::new(ErrorIndex::new(ErrorIndexConfig::new(1.0))),
-];
+/// The number of [`Broadcast`].
+const BROADCAST: usize = 1;
+
+fn scheduler(number: usize) -> Box<dyn Scheduler<Vec2>> {
+    match number.checked_sub(1) {
+        None => Box::new(Mute),
+        Some(index) => SchedulerChoice::ALL[index].build(3, 1.0),
+    }
+}
 
 #[test]
 fn after_motion_ends_everyone_is_right_within_the_promised_time_at_30_percent_loss() {
     let silence_max = Liveness::default().silence_max.as_secs_f64();
-    law!((any::<u64>(), 0..SCHEDULERS.len()), |(seed, scheduler)| {
+    law!((any::<u64>(), 0..SCHEDULERS), |(seed, number)| {
         let delays_ms = [800, 500, 200, 20];
-        let mut world = World::new(SCHEDULERS[scheduler](), &delays_ms, 0.3, seed);
+        let mut world = World::new(scheduler(number), &delays_ms, 0.3, seed);
         world.run(5.0, true);
         world.stop();
         world.run(silence_max + 1.6, false);
@@ -202,9 +197,9 @@ fn after_motion_ends_everyone_is_right_within_the_promised_time_at_30_percent_lo
 
 /// Plays a minute, one copy in five being lost if it `loses`: the mean error, and how many copies
 /// it took.
-fn minute(scheduler: MakeScheduler, loses: bool, is_complete: bool, seed: u64) -> (f64, f64) {
+fn minute(number: usize, loses: bool, is_complete: bool, seed: u64) -> (f64, f64) {
     let loss = if loses { 0.2 } else { 0.0 };
-    let mut world = World::reporting(is_complete, scheduler(), &[20, 60], loss, seed);
+    let mut world = World::reporting(is_complete, scheduler(number), &[20, 60], loss, seed);
     world.run(60.0, true);
     let errors: f64 = world.error_sums.values().sum();
     (errors / (2.0 * world.tick as f64), world.departures() as f64)
@@ -212,9 +207,9 @@ fn minute(scheduler: MakeScheduler, loses: bool, is_complete: bool, seed: u64) -
 
 #[test]
 fn what_is_lost_is_told_again_as_soon_as_that_is_known() {
-    for (number, scheduler) in SCHEDULERS.into_iter().enumerate() {
+    for number in 0..SCHEDULERS {
         let summed_up = |loses, is_complete| {
-            let minutes = (0..8).map(|seed| minute(scheduler, loses, is_complete, seed));
+            let minutes = (0..8).map(|seed| minute(number, loses, is_complete, seed));
             minutes.fold((0.0, 0.0), |sum, (error, copies)| (sum.0 + error / 8.0, sum.1 + copies / 8.0))
         };
         let ((kept, _), (unknown, usual)) = (summed_up(false, true), summed_up(true, false));
@@ -223,7 +218,7 @@ fn what_is_lost_is_told_again_as_soon_as_that_is_known() {
         assert!(copies < 1.3 * usual, "scheduler {number}: {copies} copies instead of {usual}");
         // Under broadcast a receiver is off for a round trip, and not until the tank turns again.
         // A fifth of what the loss costs otherwise, and what eight minutes leave to chance.
-        let is_broadcast = number == 1;
+        let is_broadcast = number == BROADCAST;
         assert!(!is_broadcast || known - kept < 0.25 * (unknown - kept), "{kept}, {known}, {unknown}");
     }
 }
@@ -356,13 +351,10 @@ fn what_is_hidden_is_left_and_what_is_shown_is_joined() {
 fn one_by_one_receivers_get_what_all_get_together() {
     // The same game for two dispatchers. One is asked what is to leave for anybody, the other for one
     // receiver after the other, as a server fills packets; both say when to ask again.
-    law!((any::<u64>(), 0..SCHEDULERS.len()), |(seed, scheduler)| {
+    law!((any::<u64>(), 0..SCHEDULERS), |(seed, number)| {
         let make = || {
-            let mut dispatcher = Dispatcher::new(
-                DispatcherConfig::default(),
-                SCHEDULERS[scheduler](),
-                Random::from_seed(seed),
-            );
+            let mut dispatcher =
+                Dispatcher::new(DispatcherConfig::default(), scheduler(number), Random::from_seed(seed));
             (0..5).for_each(|id| dispatcher.join(ReceiverId(id), SharedInstant::ZERO));
             dispatcher
         };

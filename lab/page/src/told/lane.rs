@@ -56,7 +56,7 @@ impl Lane {
         begin: SharedInstant,
     ) -> Self {
         let config = DispatcherConfig::as_in_the_papers();
-        let decides = SCHEDULERS[scheduler].make(links.len(), budget);
+        let decides = SCHEDULERS[scheduler].build(links.len(), budget);
         let record =
             Record { delays: links.iter().map(|link| link.delay).collect(), flights: VecDeque::new() };
         let mut star = Star::new(config, decides, random.fork(0), begin).watched_by(record);
