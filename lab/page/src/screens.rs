@@ -55,9 +55,8 @@ const CHART_TICKS: usize = 12 * 60;
 /// Its frame, in order: seconds; the real tank's x, y and heading; the exported x and y; bytes and
 /// DR vectors so far; the placement shown; then for each screen x, y, heading and whether there is
 /// anything to see, the error now, and for each placement the mean error, the mean before export
-/// error and the mean after export error; then how many points a trail has, and the trails of
-/// the truth, of the export and of each screen as x, y; then how many DR vectors are marked, as x,
-/// y.
+/// error and the mean after export error; then how many points a trail has, and the trails of the
+/// truth, of the export and of each screen as x, y; then how many DR vectors are marked, as x, y.
 pub struct Screens {
     seed: u64,
     game: Match,

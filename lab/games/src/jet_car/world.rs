@@ -14,9 +14,8 @@ use crate::shared::{Game, Moving, OutOfRange};
 /// The whole state of a run.
 ///
 /// [`step`](Self::step) plays on. The same rules, seed and inputs give the same bits. Between steps
-/// [`scene`](Self::scene) is the state that clients are sent;
-/// [`events`](Self::events) lists what happened in the last step. A run that is over does not
-/// change any more; only its ticks count on.
+/// [`scene`](Self::scene) is the state that clients are sent; [`events`](Self::events) lists what
+/// happened in the last step. A run that is over does not change any more; only its ticks count on.
 ///
 /// ```
 /// use fairpath_games::jet_car::{Input, JetCar, JetCarConfig};

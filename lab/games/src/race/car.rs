@@ -15,8 +15,7 @@ use crate::shared::{OutOfRange, POSITIVE, PlayerInput, all_within, positive_up_t
 
 /// The parameters of a car, in metres and seconds. Forces are per mass, as accelerations.
 ///
-/// The defaults are a fast road car with some downforce: 0 to 100 km/h in 4.2 s, 225 km/h
-/// at most.
+/// The defaults are a fast road car with some downforce: 0 to 100 km/h in 4.2 s, 225 km/h at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CarModel {
     /// The speed at which drag takes all the power, m/s. Default 63, at most [`TOP_SPEED_LIMIT`].

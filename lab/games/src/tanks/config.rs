@@ -57,8 +57,7 @@ pub struct TanksConfig {
     /// The range of shots. Default 350: 3.5 s of flight at the default speed.
     pub shot_range: f64,
     /// The time from one shot to the next. Default 3.5 s. If it is shorter than a quarter of a
-    /// shot's flight, a tank also has to wait for one of its four [shot
-    /// slots](super::SHOT_SLOTS).
+    /// shot's flight, a tank also has to wait for one of its four [shot slots](super::SHOT_SLOTS).
     pub reload: Span,
     /// The time until a destroyed tank respawns. Default 5 s, BZFlag's time to explode.
     pub respawn_after: Span,
