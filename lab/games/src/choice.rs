@@ -6,11 +6,8 @@ use std::str::FromStr;
 /// A game by name. [`Display`](fmt::Display) and [`FromStr`] use the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GameChoice {
-    /// [`tanks`](crate::tanks).
     Tanks,
-    /// [`ethereal`](crate::ethereal).
     Ethereal,
-    /// [`race`](crate::race).
     Race,
     /// [`jet_car`](crate::jet_car). `jet-car-wind` has gusts.
     JetCar {

@@ -39,6 +39,7 @@
 //! Screens, sound, sockets, files. A person's input arrives as the same [`tanks::Input`] that a bot
 //! returns.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
 
 mod choice;
 pub mod ethereal;

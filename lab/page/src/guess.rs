@@ -437,8 +437,7 @@ mod tests {
     #[test]
     fn how_often_it_thinks_does_not_matter() {
         let mut rows = String::from("t,entity,team,x,y\n");
-        // So many players that one tick takes more than one call of `think`, and none is present in
-        // the first.
+        // So many players that a tick takes several calls of `think`, none present in the first.
         for sample in 0..100 {
             for player in 0..PLAYERS_MAX {
                 rows += &format!("{},{player},1,{},{player}\n", f64::from(sample) * 0.05, sample % 70);

@@ -57,7 +57,6 @@ pub struct PlayScene {
     others: Vec<f64>,
 }
 
-/// The player's input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hands {
     pub(crate) right: f64,
@@ -81,7 +80,6 @@ pub(crate) enum Sprite {
     Flag,
 }
 
-/// One thing to draw.
 #[derive(Clone, Copy)]
 pub(crate) struct Thing {
     pub(crate) kind: Sprite,
@@ -109,7 +107,6 @@ impl Thing {
 pub(crate) trait PlayedGame {
     /// The rules that a client can play by itself.
     type Rules: Simulate;
-    /// The tick rate of the game.
     const TICK_RATE: TickRate;
 
     fn rules(&self) -> Self::Rules;
@@ -146,8 +143,7 @@ type InputOf<G> = <<G as PlayedGame>::Rules as Simulate>::Input;
 trait AnyLaggedGame {
     fn tick(&mut self, hands: Hands, now: SharedInstant);
     fn set(&mut self, lag: Span, is_compensated: bool);
-    /// Returns the error of the screen at the instant when the player's input counted: of the own
-    /// thing, and the mean of the others.
+    /// Returns the screen's error when the player's input counted: own thing, mean of the others.
     fn apart(&self) -> (f64, f64);
     fn frame(&self, out: &mut Vec<f64>);
     fn things(&self, out: &mut Vec<f64>);
@@ -353,8 +349,7 @@ impl Scene for PlayScene {
     }
 }
 
-/// Returns the chart of a screen's error: pairs of numbers, the own thing's and the others',
-/// `every` this many seconds, up to now.
+/// Returns the chart of a screen's error: pairs (own, others), one `every` so many seconds, to now.
 pub(crate) fn apart_over_time(pairs: &[f64], every: f64) -> Chart {
     let count = pairs.len() / 2;
     let series = (0..2).map(|which| {

@@ -27,7 +27,6 @@ use crate::scene::{Knob, Scene, TICK_RATE, begin, dice};
 /// The ways of placing, as the knob counts them.
 pub const PLACEMENTS: [&str; WAYS] = ["local", "hop", "global", "global-estimated"];
 
-/// Receivers.
 pub const SCREENS: usize = 3;
 
 const KNOBS: &[Knob] = &[
@@ -42,8 +41,7 @@ const KNOBS: &[Knob] = &[
     Knob::choice("model", 2, 1),
 ];
 
-/// How much of the paths is drawn: two seconds and a half, a little more than the longest delay
-/// twice.
+/// How much of the paths is drawn: 2.5 s, a little more than the longest delay twice.
 const TRAIL_TICKS: usize = 150;
 /// How many of the last DR vectors are marked on the exported path; more are not within the trail.
 const MARKS_MAX: usize = 24;
@@ -137,7 +135,7 @@ impl Screens {
         self.measure_anew();
     }
 
-    /// What was measured under other circumstances is no measure of these.
+    /// Resets the measurements: those under other settings do not count.
     fn measure_anew(&mut self) {
         self.viewers.iter_mut().for_each(Viewer::measure_anew);
     }
@@ -183,7 +181,7 @@ impl Scene for Screens {
         match knob {
             "placement" => {
                 self.placement = value as usize;
-                // What one way of placing drew is not where the other was.
+                // The trails of another placement do not continue.
                 self.trails[2..].iter_mut().for_each(VecDeque::clear);
                 self.errors.iter_mut().for_each(VecDeque::clear);
             }

@@ -1,5 +1,3 @@
-//! The run as the server plays it.
-
 use fairpath::number::EntityId;
 use fairpath::time::TickRate;
 use fairpath::vector::{Vec2, Vector};
@@ -42,7 +40,6 @@ pub struct JetCar {
 }
 
 impl JetCar {
-    /// Returns a run at tick zero.
     pub fn new(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
         Ok(Self {
@@ -53,7 +50,6 @@ impl JetCar {
         })
     }
 
-    /// Plays `ticks` ticks with `input`.
     pub fn step(&mut self, input: Input, ticks: u32) {
         self.events.clear();
         for _ in 0..ticks {
@@ -64,22 +60,18 @@ impl JetCar {
         }
     }
 
-    /// Returns the rules.
     pub fn config(&self) -> &JetCarConfig {
         &self.config
     }
 
-    /// Returns the scene.
     pub fn scene(&self) -> &JetCarScene {
         &self.scene
     }
 
-    /// Returns the events of the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Returns whether the time is up or no car is left.
     pub fn is_over(&self) -> bool {
         self.scene.is_over(&self.config)
     }
@@ -117,7 +109,7 @@ impl Game for JetCar {
         self.scene.tick
     }
 
-    /// Returns the car is entity 0, obstruction n is entity n.
+    /// The car is entity 0, obstruction n is entity n.
     fn moving(&self) -> impl Iterator<Item = Moving> {
         let JetCarScene { car, obstructions, .. } = &self.scene;
         let player = Moving { id: EntityId(0), life: car.life, has_jumped: car.is_new, state: car.state() };

@@ -27,11 +27,9 @@ pub struct CarModel {
     pub traction: f64,
     /// The largest deceleration of the brakes, m/s². Default 11.
     pub braking: f64,
-    /// The grip of the tyres in any direction at low speed, m/s². Default 11, a little over 1 g.
-    /// Half of it is like rain.
+    /// The grip of the tyres at low speed, m/s². Default 11, a little over 1 g. Half is like rain.
     pub grip: f64,
-    /// The grip that speed adds, m/s² per (m/s)². Default 0.0015: 2.4 m/s² at 40 m/s. Zero is a car
-    /// without wings.
+    /// The grip that speed adds, m/s² per (m/s)². Default 0.0015: 2.4 at 40 m/s. Zero: no wings.
     pub downforce: f64,
     /// The distance between the axles, m. Default 2.6.
     pub wheelbase: f64,
@@ -44,8 +42,7 @@ pub struct CarModel {
     pub reverse_speed: f64,
 }
 
-/// The fastest car allowed, in m/s: it moves less than its own width per tick, so it cannot pass
-/// through another car.
+/// The fastest car allowed, m/s: less than its width per tick, so it cannot pass through another.
 pub const TOP_SPEED_LIMIT: f64 = 100.0;
 /// The radius of a car in collisions, in metres: a little more than half its width.
 pub const CAR_RADIUS: f64 = 1.1;
@@ -59,10 +56,8 @@ const ROLLING: f64 = 0.2;
 /// cause a spin.
 const STEER_REACH: f64 = 1.15;
 
-/// The motion of a car.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CarMotion {
-    /// The centre of the car.
     pub position: Vec2,
     /// The velocity, m/s.
     pub velocity: Vec2,
@@ -178,12 +173,10 @@ impl CarModel {
 }
 
 impl CarMotion {
-    /// Returns a car at rest.
     pub fn at_rest(position: Vec2, heading: f64) -> Self {
         Self { position, heading, ..Self::default() }
     }
 
-    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity)
             .with_acceleration(self.acceleration)

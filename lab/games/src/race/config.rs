@@ -1,5 +1,3 @@
-//! The rules of a race.
-
 use std::sync::Arc;
 
 use fairpath::time::TickRate;
@@ -21,10 +19,8 @@ pub struct RaceConfig {
     pub cars: u32,
     /// The number of laps; `None` is an endless practice run. Default 3. A stage is always one run.
     pub laps: Option<u32>,
-    /// Whether cars collide. Default yes. If not, they drive through each other, and each drives
-    /// its laps undisturbed.
+    /// Whether cars collide. Default yes. If not, each drives its laps undisturbed.
     pub cars_bump: bool,
-    /// The physics of all cars.
     pub car: CarModel,
 }
 
@@ -47,8 +43,6 @@ impl RaceConfig {
 /// A track and the rules of a race on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// The track.
     pub track: Arc<Track>,
-    /// The rules.
     pub config: RaceConfig,
 }

@@ -14,8 +14,7 @@ use super::track::{Place, Track};
 const SCRAPE: f64 = 0.35;
 /// The share of the speed into a wall that bounces back.
 const WALL_BOUNCE: f64 = 0.1;
-/// How far a hit turns the car along the wall, in radians per m/s into it, because the front hits
-/// first.
+/// How far a hit turns the car along the wall, in rad per m/s into it: the front hits first.
 const NOSE_TURN: f64 = 0.03;
 /// The share of the closing speed that bounces back between cars.
 const CAR_BOUNCE: f64 = 0.3;

@@ -1,5 +1,4 @@
-//! The state that a client is sent, draws and can extrapolate: the race without its random
-//! generators.
+//! The state that a client is sent, draws and can extrapolate: the race without its randomness.
 
 use std::f64::consts::FRAC_PI_4;
 
@@ -20,29 +19,20 @@ use crate::shared::{PlayerInput, add_vector};
 /// unchanged wind and current.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SailingScene {
-    /// The number of ticks played.
     pub tick: u64,
     /// The wind, in ft/s.
     pub wind: Vec2,
     /// The current, in ft/s.
     pub current: Vec2,
-    /// The boats, in the order of seats.
     pub boats: Vec<Boat>,
 }
 
-/// An event of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The wind changed.
     WindShifted,
-    /// The current changed.
     CurrentShifted,
-    /// A boat reached the buoy.
-    Finished {
-        /// The boat's seat.
-        seat: u32,
-    },
+    Finished { seat: u32 },
 }
 
 /// In god mode, how fast the wind turns, rad/s, and how fast it rises, ft/s².
@@ -52,8 +42,7 @@ const GOD_RISE: f64 = 4.0 * KNOT;
 const GOD_WIND_MIN: f64 = 0.1;
 
 impl SailingScene {
-    /// Returns the scene at tick zero: every boat at rest at the origin, heading for the buoy,
-    /// without wind or current.
+    /// Returns the scene at tick zero: boats at rest at the origin, heading for the buoy, calm.
     pub fn new(rules: &SailingConfig) -> Self {
         let boat = Boat::at_rest(Vec2::ZERO, rules.buoy.heading());
         Self { tick: 0, wind: Vec2::ZERO, current: Vec2::ZERO, boats: vec![boat; rules.boats as usize] }

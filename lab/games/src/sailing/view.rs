@@ -13,9 +13,7 @@ use super::scene::SailingScene;
 pub struct View {
     /// The own boat, with its position in the world.
     pub own: Boat,
-    /// The position of the buoy.
     pub buoy: Vec2,
-    /// The other boats.
     pub others: Vec<SeenBoat>,
     /// The wind, in ft/s.
     pub wind: Vec2,
@@ -28,11 +26,8 @@ pub struct View {
 /// Another boat, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenBoat {
-    /// The boat.
     pub id: EntityId,
-    /// Its position.
     pub position: Vec2,
-    /// Its heading.
     pub heading: f64,
 }
 

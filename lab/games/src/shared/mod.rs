@@ -34,12 +34,10 @@ use fairpath::random::Random;
 use fairpath::vector::Vec2;
 use fairpath_sim::Digest;
 
-/// Adds a vector to a digest.
 pub(crate) fn add_vector(vector: Vec2, digest: &mut Digest) {
     digest.f64(vector.x).f64(vector.y);
 }
 
-/// Adds the state of a moving entity to a digest.
 pub(crate) fn add_state(state: &State<Vec2>, digest: &mut Digest) {
     add_vector(state.position, digest);
     add_vector(state.velocity, digest);
@@ -47,8 +45,7 @@ pub(crate) fn add_state(state: &State<Vec2>, digest: &mut Digest) {
     digest.f64(state.orientation).f64(state.spin);
 }
 
-/// Adds the next four outputs of a clone of a random generator to a digest; the generator itself
-/// does not advance.
+/// Adds the next four outputs of a generator's clone to a digest; the generator does not advance.
 pub(crate) fn add_random(random: &Random, digest: &mut Digest) {
     let mut ahead = random.clone();
     for _ in 0..4 {

@@ -1,5 +1,3 @@
-//! The rules of a match.
-
 use std::f64::consts::FRAC_PI_4;
 
 use fairpath::time::{Span, TickRate};
@@ -7,11 +5,9 @@ use fairpath::time::{Span, TickRate};
 use super::map::Map;
 use crate::shared::{OutOfRange, POSITIVE, all_within, positive_up_to};
 
-/// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs and lasts until the next one begins, to
-/// the microsecond.
+/// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs and lasts until the next one.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// The most tanks of both teams together. Collision checks visit every pair, so this bounds a
-/// tick's cost.
+/// The most tanks together. Collision checks visit every pair: this bounds a tick's cost.
 pub const TANKS_MAX: u32 = 64;
 /// Length of a tank, in units.
 pub const TANK_LENGTH: f64 = 6.0;
@@ -42,8 +38,7 @@ pub struct TanksConfig {
     pub speed_max: f64,
     /// Top speed in reverse. Default 12.5.
     pub reverse_speed_max: f64,
-    /// Fastest turn, radians per second. Default π/4: a full-speed circle has a radius of 31.8
-    /// units.
+    /// Fastest turn, radians per second. Default π/4: a full-speed circle has a radius of 31.8.
     pub turn_rate_max: f64,
     /// How fast the speed may change, units per second squared. Default infinite: at once. At 25 a
     /// tank reaches full speed in a second, stops within 12.5 units, and dead reckoning gets
@@ -61,15 +56,12 @@ pub struct TanksConfig {
     pub reload: Span,
     /// The time until a destroyed tank respawns. Default 5 s, BZFlag's time to explode.
     pub respawn_after: Span,
-    /// The time until a dropped flag returns to its base. Default 30 s. Much shorter, and dropping
-    /// a flag costs nothing.
+    /// The time until a dropped flag returns. Default 30 s. Much shorter, and dropping it is free.
     pub flag_return_after: Span,
-    /// Whether shots hit tanks of their own team. Default no. A shot never hits the tank that fired
-    /// it.
+    /// Whether shots hit their own team. Default no. A shot never hits the tank that fired it.
     pub friendly_fire: bool,
 }
 
-/// Which map to play on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
     /// The default field with up to this many boxes, generated from the match's seed.
@@ -77,7 +69,6 @@ pub enum Ground {
         /// The number of boxes. Odd numbers round down, because boxes come in pairs.
         boxes: usize,
     },
-    /// This map.
     Given(Map),
 }
 
@@ -129,8 +120,7 @@ impl TanksConfig {
     }
 }
 
-/// Above this a tank moves more than half its width per tick and could pass a thin box between two
-/// ticks.
+/// Above this a tank moves over half its width per tick and could pass a thin box.
 const SPEED_LIMIT: f64 = 60.0;
 const _: () = assert!(SPEED_LIMIT / 60.0 < 0.5 * TANK_WIDTH);
 
@@ -138,7 +128,6 @@ const _: () = assert!(SPEED_LIMIT / 60.0 < 0.5 * TANK_WIDTH);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A value of [`TanksConfig`] is out of range.
     OutOfRange(OutOfRange),
     /// The bases have no room for all tanks.
     NoRoom,

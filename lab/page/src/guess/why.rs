@@ -195,8 +195,7 @@ impl PredictionView<'_> {
         )
     }
 
-    /// What the predictor had learned by then is not stored, but the position it predicted tells
-    /// which simple guess it followed.
+    /// What it had learned is not stored, but its position tells which simple guess it followed.
     fn went_by_some_expert(&self, expected: Vec2) -> String {
         let (way, velocity) = (expected - self.here(), self.run.bodies[self.index].velocity);
         let fading = |secs: f64| secs * (1.0 - libm::exp(-self.secs / secs));

@@ -13,14 +13,12 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// A new one for this many receivers and DR vectors per trigger.
     pub(super) fn make(&self, receivers: usize, budget: f64) -> Box<dyn Decides<Vec2>> {
         (self.make)(receivers, budget)
     }
 }
 
-/// Those that can be chosen, as the knobs count them. The first tells everyone everything, whatever
-/// the budget; the third pays no attention to the budget either.
+/// Schedulers, by knob. The first (every receiver, always) and the third ignore the budget.
 pub const SCHEDULERS: [Scheduler; 8] = [
     Scheduler { name: "base", make: |_, _| Box::new(Broadcast) },
     Scheduler {

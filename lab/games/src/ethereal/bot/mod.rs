@@ -66,7 +66,6 @@ pub struct Bot {
     stuck_since: Option<u64>,
 }
 
-/// Whether the bot fights, retreats or runs errands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stance {
     Calm,
@@ -74,7 +73,6 @@ enum Stance {
     Flee(Refuge),
 }
 
-/// A place to retreat to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refuge {
     Place(Vec2),
@@ -86,11 +84,9 @@ enum Refuge {
 enum Errand {
     /// Goes to the team's meeting place.
     Rally(Vec2),
-    /// Accompanies this friend.
     Join(EntityId),
     /// Goes to the last known position of this enemy.
     Hunt(EntityId),
-    /// Fetches this item.
     Fetch(usize),
 }
 
@@ -119,8 +115,7 @@ impl<T: Copy> Habit<T> {
 }
 
 impl Bot {
-    /// Returns a bot of this temperament that draws from `random`. Bots with equal `talk`
-    /// generators agree on meeting places.
+    /// Returns a bot that draws from `random`. Bots with equal `talk` agree on meeting places.
     pub fn new(temperament: Temperament, talk: Random, random: Random) -> Self {
         Self {
             temperament,
@@ -145,7 +140,6 @@ impl Bot {
         }
     }
 
-    /// Returns its temperament.
     pub fn temperament(&self) -> Temperament {
         self.temperament
     }

@@ -21,11 +21,9 @@ use crate::shared::OutOfRange;
 pub struct XmlError {
     /// The line, counted from one.
     pub line: u32,
-    /// What is wrong.
     pub problem: XmlProblem,
 }
 
-/// The kinds of errors in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum XmlProblem {
@@ -33,21 +31,15 @@ pub enum XmlProblem {
     TooLong,
     /// The file is not UTF-8.
     NotText,
-    /// The file ends too early.
     Ended {
-        /// The expected element.
         expected: &'static str,
     },
-    /// Another element was expected here.
     Unexpected {
-        /// The expected element.
         expected: &'static str,
-        /// The text found instead.
         found: String,
     },
     /// There is text between elements.
     StrayText,
-    /// A tag is malformed.
     Malformed,
     /// The file uses attributes, CDATA or a document type.
     Unsupported,
@@ -55,29 +47,21 @@ pub enum XmlProblem {
     UnknownEntity,
     /// The text is not a number, or out of the element's range.
     NotANumber {
-        /// The element.
         element: &'static str,
     },
     /// The time is earlier than the one before.
     NotIncreasing {
-        /// The element.
         element: &'static str,
     },
-    /// There are too many of these elements.
     TooMany {
-        /// The element.
         element: &'static str,
     },
-    /// The name is too long.
     NameTooLong {
-        /// The element.
         element: &'static str,
     },
     /// Two players have one number, or a player changes teams.
     MixedUpPlayers,
-    /// The map is invalid.
     Map(MapError),
-    /// The rules are invalid.
     Rules(OutOfRange),
 }
 
@@ -113,7 +97,6 @@ impl fmt::Display for XmlProblem {
     }
 }
 
-/// Reads a file element by element.
 pub(super) struct XmlReader<'a> {
     text: &'a str,
     at: usize,
@@ -172,7 +155,6 @@ impl<'a> XmlReader<'a> {
         if self.enters(name)? { Ok(()) } else { Err(self.unexpected(name)) }
     }
 
-    /// Reads the closing tag of this name.
     pub(super) fn leave(&mut self, name: &'static str) -> Result<(), XmlError> {
         if std::mem::take(&mut self.is_in_empty) {
             return Ok(());

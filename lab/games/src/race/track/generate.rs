@@ -86,8 +86,7 @@ pub(super) fn rounded(shape: Shape, corners: &[Vec2], softness: f64) -> Vec<Vec2
     line
 }
 
-/// Returns the average of every point with its `reach` neighbours to either side; equally many, but
-/// fewer, near an end.
+/// Returns every point's average with `reach` neighbours to either side, fewer near an end.
 fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
     let count = line.len();
     let average = |number: usize| {
@@ -104,8 +103,7 @@ fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
 /// Rotates a closed line so that it begins two thirds along its longest straight: room for a grid
 /// before the line, and some straight after it.
 fn begin_on_a_straight(line: &mut [Vec2]) {
-    /// Turning less than this per step of about four metres counts as straight, in radians: a
-    /// radius of 400 m.
+    /// Turning less than this per step of about four metres is straight, in radians: 400 m radius.
     const STRAIGHT: f64 = 0.01;
     let count = line.len();
     let turn = |number: usize| {

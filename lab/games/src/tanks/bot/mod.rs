@@ -61,7 +61,6 @@ pub struct Bot {
 enum Errand {
     /// Drives to this random place.
     Wander(Vec2),
-    /// Chases this tank.
     Hunt(EntityId),
     /// Drives to the other team's flag.
     Fetch,
@@ -100,7 +99,6 @@ impl Bot {
         }
     }
 
-    /// Returns its temperament.
     pub fn temperament(&self) -> Temperament {
         self.temperament
     }
@@ -110,8 +108,7 @@ impl Bot {
         self.look_at <= now
     }
 
-    /// Returns its input at `now` without a look: the previous one, but it fires only while
-    /// looking, and a short turn ends in time.
+    /// Returns its input at `now` without a look: as before, not firing, and a short turn ends.
     pub fn held(&self, now: SharedInstant) -> Input {
         let turn = if now < self.release_at { self.hands.turn } else { 0.0 };
         Input { turn, fire: false, ..self.hands }
@@ -136,8 +133,7 @@ impl Bot {
         self.hands
     }
 
-    /// Returns the input as its device can give it: a mouse turns by any amount, keys turn fully or
-    /// not at all, for as short as needed.
+    /// Returns the input as its device gives it: a mouse any turn, keys full or none, even briefly.
     fn by_hand(&mut self, now: SharedInstant, wish: Input) -> Input {
         self.release_at = SharedInstant::from_micros(i64::MAX);
         if self.character.has_mouse || wish.turn.abs() >= 1.0 {
@@ -192,8 +188,7 @@ impl Bot {
         self.manoeuvre = Some(Manoeuvre { input, until: threat.passes_at, is_stubborn: false });
     }
 
-    /// Chooses another errand when this one is done, has no target any more, or has lasted long
-    /// enough.
+    /// Chooses another errand when this one is done, has no target, or has lasted long enough.
     fn rethink(&mut self, map: &Map, view: &View) {
         if let Some(foe) = self.distraction(map, view) {
             self.errand = Errand::Hunt(foe);
@@ -269,9 +264,8 @@ impl Bot {
         }
     }
 
-    /// Returns the input, or a similar one that leads into no obstacle. If that reverses the
-    /// direction, the bot keeps it for a while: changing direction with every look would get
-    /// nowhere.
+    /// Returns the input, or a similar one that leads into no obstacle. A reversal is kept for a
+    /// while: changing direction with every look would get nowhere.
     fn avoid_trouble(&mut self, map: &Map, view: &View, wish: Input) -> Input {
         let input = steer::clear_of_trouble(map, view, wish);
         if input.throttle * wish.throttle < 0.0 {
