@@ -30,26 +30,15 @@ pub(crate) enum WorldEvent {
         new: usize,
     },
     /// The scheduler's deadline passed: the entity's ledger was brought up to `now`.
-    Looked {
-        entity: EntityId,
-        now: SharedInstant,
-    },
-    Departed {
-        entity: EntityId,
-        receiver: ReceiverId,
-        at: SharedInstant,
-    },
+    Looked { entity: EntityId, now: SharedInstant },
+    /// A copy left the server.
+    Departed { entity: EntityId, receiver: ReceiverId, at: SharedInstant },
     /// A receiver was added to an entity's ledger.
-    Joined {
-        entity: EntityId,
-        receiver: ReceiverId,
-    },
+    Joined { entity: EntityId, receiver: ReceiverId },
+    /// Receivers or entities were removed.
     Removed(Removed),
-    Sent {
-        way: DatagramRoute,
-        at: SharedInstant,
-        bytes: usize,
-    },
+    /// A client or the server sent a datagram.
+    Sent { way: DatagramRoute, at: SharedInstant, bytes: usize },
     /// A client processed a datagram with these DR vectors and now follows `followed`.
     Received {
         client: usize,

@@ -363,22 +363,16 @@ fn first_border(offset: f64, cell: i32, way: f64) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MapError {
+    /// The map has no cells.
     Empty,
     /// There are more than [`CELLS_PER_SIDE_MAX`] rows or columns.
     TooLarge,
-    /// A row is longer or shorter than the first.
-    UnevenRow {
-        /// Counted from zero.
-        row: u32,
-    },
-    UnknownLetter {
-        /// Counted from zero.
-        row: u32,
-        letter: char,
-    },
-    NoStart {
-        team: Team,
-    },
+    /// A row, counted from zero, is longer or shorter than the first.
+    UnevenRow { row: u32 },
+    /// A letter in a row, counted from zero, is unknown.
+    UnknownLetter { row: u32, letter: char },
+    /// A team has no start.
+    NoStart { team: Team },
 }
 
 impl std::fmt::Display for MapError {

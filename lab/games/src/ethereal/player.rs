@@ -71,11 +71,10 @@ pub struct Player {
 pub enum Condition {
     /// It spawned in the tick that just ended.
     Spawned,
+    /// It is alive.
     Playing,
     /// It is dead and respawns at that tick.
-    Dead {
-        until: u64,
-    },
+    Dead { until: u64 },
 }
 
 /// A shot between the trigger and the muzzle (local lag).

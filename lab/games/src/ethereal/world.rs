@@ -35,37 +35,16 @@ pub struct Ethereal {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    Born {
-        player: EntityId,
-        life: u16,
-        position: Vec2,
-    },
-    /// A shot was fired at the beginning of the tick. Shots are instant.
-    Fired {
-        player: EntityId,
-        from: Vec2,
-        to: Vec2,
-        /// The tick at whose positions the shot was judged.
-        judged_tick: u64,
-        end: ShotEnd,
-    },
-    Died {
-        player: EntityId,
-        /// The life that ended.
-        life: u16,
-        /// The player that fired the shot.
-        by: EntityId,
-    },
-    PickedUp {
-        player: EntityId,
-        /// The item's index in [`Ethereal::items`].
-        item: u32,
-        kind: ItemKind,
-    },
+    /// A player spawned.
+    Born { player: EntityId, life: u16, position: Vec2 },
+    /// A shot was fired at the beginning of the tick, judged at the positions of `judged_tick`.
+    Fired { player: EntityId, from: Vec2, to: Vec2, judged_tick: u64, end: ShotEnd },
+    /// A life ended by another player's shot.
+    Died { player: EntityId, life: u16, by: EntityId },
+    /// A player picked up the item of this index in [`Ethereal::items`].
+    PickedUp { player: EntityId, item: u32, kind: ItemKind },
     /// A team reached the limit. Both scores return to zero, and every player begins a new life.
-    RoundWon {
-        team: Team,
-    },
+    RoundWon { team: Team },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,50 +47,27 @@ pub struct Car {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
+    /// It is on the grid, before the first tick.
     OnGrid,
+    /// It is racing.
     Racing,
     /// It crossed the line for the last time at that instant. It stands still and does not collide.
-    Finished {
-        at: SharedInstant,
-    },
+    Finished { at: SharedInstant },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RaceEvent {
-    /// A car crossed the start line for the first time: its first lap begins.
-    Started {
-        car: EntityId,
-        /// The instant, interpolated between ticks.
-        at: SharedInstant,
-    },
-    /// A car completed a lap, and on a circuit begins the next one.
-    LapDone {
-        car: EntityId,
-        /// The number of the lap, counted from one.
-        lap: u32,
-        time: Span,
-        at: SharedInstant,
-    },
-    /// A car completed its last lap.
-    Finished {
-        car: EntityId,
-        /// Its rank: 1 is the winner.
-        rank: u32,
-    },
-    /// A car hit a wall. A car that slides along a wall hits it in every tick.
-    HitWall {
-        car: EntityId,
-        /// The speed into the wall, m/s.
-        speed: f64,
-    },
-    Bumped {
-        /// The car with the lower number.
-        one: EntityId,
-        other: EntityId,
-        /// Their closing speed, m/s.
-        speed: f64,
-    },
+    /// A car began its first lap at an instant interpolated between ticks.
+    Started { car: EntityId, at: SharedInstant },
+    /// A car completed a lap, counted from one, and on a circuit begins the next one.
+    LapDone { car: EntityId, lap: u32, time: Span, at: SharedInstant },
+    /// A car completed its last lap. Rank 1 is the winner.
+    Finished { car: EntityId, rank: u32 },
+    /// A car hit a wall at this speed, m/s. A car that slides along a wall hits it in every tick.
+    HitWall { car: EntityId, speed: f64 },
+    /// Two cars collided at this closing speed, m/s. `one` has the lower number.
+    Bumped { one: EntityId, other: EntityId, speed: f64 },
 }
 
 /// The distance from the line to the first car of the grid, and from car to car, in metres.

@@ -35,18 +35,11 @@ pub struct SailingConfig {
 /// The wind, as air velocity in ft/s: see [`from_west`], [`from_south`] and [`blowing_from`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wind {
+    /// Constant wind.
     Constant(Vec2),
-    /// Wind that shifts at random.
-    Random {
-        /// The mean direction that it comes from, in radians.
-        from: f64,
-        /// The largest deviation from that direction, in radians.
-        spread: f64,
-        /// The least and the greatest speed, in knots.
-        knots: [f64; 2],
-        /// The least and the greatest time between shifts, in seconds.
-        secs: [f64; 2],
-    },
+    /// Wind that shifts at random: mean direction it comes from and largest deviation, in radians;
+    /// least and greatest speed, and least and greatest time between shifts.
+    Random { from: f64, spread: f64, knots: [f64; 2], secs: [f64; 2] },
     /// Repeats a pattern of at most [`PATTERN_LEN_MAX`] shifts; an empty pattern is calm.
     Pattern(Vec<Shift>),
     /// God mode: it begins with this wind, and the player in seat 0 turns and strengthens it.
@@ -62,19 +55,14 @@ pub struct Shift {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Current {
+    /// No current.
     None,
     /// A constant current, in feet per second.
     Constant(Vec2),
     /// A constant current that is drawn at the start of the race.
-    Drawn {
-        knots_max: f64,
-    },
-    /// A current that shifts at random.
-    Shifting {
-        knots_max: f64,
-        /// The least and the greatest time between shifts, in seconds.
-        secs: [f64; 2],
-    },
+    Drawn { knots_max: f64 },
+    /// A current that shifts at random, with the least and greatest time between shifts.
+    Shifting { knots_max: f64, secs: [f64; 2] },
 }
 
 impl Default for SailingConfig {

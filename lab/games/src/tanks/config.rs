@@ -64,11 +64,9 @@ pub struct TanksConfig {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
-    /// The default field with up to this many boxes, generated from the match's seed.
-    Generated {
-        /// The number of boxes. Odd numbers round down, because boxes come in pairs.
-        boxes: usize,
-    },
+    /// The default field with up to this many boxes from the seed, in pairs: odd numbers round down.
+    Generated { boxes: usize },
+    /// This map.
     Given(Map),
 }
 

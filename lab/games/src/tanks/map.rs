@@ -179,11 +179,8 @@ pub enum MapError {
     FieldTooSmall,
     /// There are more than [`BOXES_MAX`] boxes.
     TooManyBoxes,
-    /// Box `number` is not finite, or so thin that a tank could pass it between two ticks.
-    BadBox {
-        /// Counted from zero.
-        number: usize,
-    },
+    /// A box, counted from zero, is not finite, or so thin that a tank could pass it in a tick.
+    BadBox { number: usize },
     /// A base overlaps a box or lies outside the field.
     BaseBlocked { team: Team },
 }

@@ -15,17 +15,10 @@ use super::map::Map;
 /// A driver that ignores other tanks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Script {
-    /// Straight ahead.
-    Straight {
-        /// The throttle, −1 to 1.
-        throttle: f64,
-    },
-    /// On a circle.
-    Circle {
-        throttle: f64,
-        /// −1 (right) to 1 (left). At full throttle and full turn the radius is 31.8 units.
-        turn: f64,
-    },
+    /// Straight ahead, at a throttle of −1 to 1.
+    Straight { throttle: f64 },
+    /// On a circle; turn −1 is right, 1 left. At full throttle and turn its radius is 31.8 units.
+    Circle { throttle: f64, turn: f64 },
     /// Random speeds and turns that change at random times, with stops.
     Random(RandomScript),
 }

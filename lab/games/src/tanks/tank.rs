@@ -32,11 +32,10 @@ pub struct Tank {
 pub enum Condition {
     /// The game placed it in the tick that just ended: a new life begins.
     Spawned,
+    /// It drives.
     Driving,
     /// It is destroyed, does not collide, and respawns at that instant or soon after.
-    Wrecked {
-        until: SharedInstant,
-    },
+    Wrecked { until: SharedInstant },
 }
 
 impl Tank {

@@ -49,48 +49,22 @@ pub struct Score {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    Spawned {
-        tank: EntityId,
-        life: u16,
-    },
-    /// A shot left a barrel, at the beginning of the tick.
-    Fired {
-        tank: EntityId,
-        shot: EntityId,
-        /// The shot's life: which use of that id.
-        life: u16,
-    },
-    ShotEnded {
-        shot: EntityId,
-        life: u16,
-        position: Vec2,
-        end: ShotEnd,
-    },
-    Killed {
-        tank: EntityId,
-        /// The tank that fired the shot.
-        by: EntityId,
-    },
-    FlagTaken {
-        /// The flag's team.
-        flag: Team,
-        by: EntityId,
-    },
-    FlagDropped {
-        flag: Team,
-        position: Vec2,
-    },
-    /// A flag is home again without having been captured.
-    FlagReturned {
-        flag: Team,
-        /// The tank that touched it; `None` if the flag returned after its time on the ground.
-        by: Option<EntityId>,
-    },
+    /// A tank spawned.
+    Spawned { tank: EntityId, life: u16 },
+    /// A shot left a barrel at the beginning of the tick. Its life is the use of its id.
+    Fired { tank: EntityId, shot: EntityId, life: u16 },
+    /// A shot ended.
+    ShotEnded { shot: EntityId, life: u16, position: Vec2, end: ShotEnd },
+    /// A tank was destroyed by a shot of another one.
+    Killed { tank: EntityId, by: EntityId },
+    /// A tank took the other team's flag.
+    FlagTaken { flag: Team, by: EntityId },
+    /// A flag fell to the ground.
+    FlagDropped { flag: Team, position: Vec2 },
+    /// A tank touched its own flag (`None`: its time on the ground was up); it is home again.
+    FlagReturned { flag: Team, by: Option<EntityId> },
     /// A tank brought the other team's flag to its own base; the flag is home again.
-    Captured {
-        flag: Team,
-        by: EntityId,
-    },
+    Captured { flag: Team, by: EntityId },
 }
 
 impl Tanks {

@@ -31,37 +31,31 @@ pub enum XmlProblem {
     TooLong,
     /// The file is not UTF-8.
     NotText,
-    Ended {
-        expected: &'static str,
-    },
-    Unexpected {
-        expected: &'static str,
-        found: String,
-    },
+    /// The file ends too early.
+    Ended { expected: &'static str },
+    /// Another element was expected here.
+    Unexpected { expected: &'static str, found: String },
     /// There is text between elements.
     StrayText,
+    /// A tag is malformed.
     Malformed,
     /// The file uses attributes, CDATA or a document type.
     Unsupported,
     /// The file uses an entity other than `&lt;` `&gt;` `&amp;` `&quot;` `&apos;`.
     UnknownEntity,
     /// The text is not a number, or out of the element's range.
-    NotANumber {
-        element: &'static str,
-    },
+    NotANumber { element: &'static str },
     /// The time is earlier than the one before.
-    NotIncreasing {
-        element: &'static str,
-    },
-    TooMany {
-        element: &'static str,
-    },
-    NameTooLong {
-        element: &'static str,
-    },
+    NotIncreasing { element: &'static str },
+    /// There are too many of these elements.
+    TooMany { element: &'static str },
+    /// The name is too long.
+    NameTooLong { element: &'static str },
     /// Two players have one number, or a player changes teams.
     MixedUpPlayers,
+    /// The map is invalid.
     Map(MapError),
+    /// The rules are invalid.
     Rules(OutOfRange),
 }
 
