@@ -1,5 +1,4 @@
-//! Hostile clients on real sockets: what each costs a server, and how it affects four honest
-//! players.
+//! Hostile clients on real sockets: what each costs a server and four honest players.
 //!
 //! Everything runs in one process. The server's thread is measured by the system; the memory is
 //! that of the whole process, attacker included. Errors over real sockets are noisy:

@@ -11,8 +11,7 @@ pub fn now() -> Duration {
 
 /// Returns the processor time of all threads of this process so far, kernel time included.
 ///
-/// On the loopback the sender carries a packet to the receiver's socket, so the sender's time
-/// includes it.
+/// On the loopback this includes carrying a sent packet to the receiver's socket.
 pub fn processor_time() -> Duration {
     read(ClockId::ProcessCPUTime)
 }

@@ -1,7 +1,6 @@
 //! The middleman: how late packets leave at 1000 per second, beside other ways to wait.
 //!
-//! Prints times instead of ratios, because the promise is a time: within 2 ms of the configured
-//! delay, on an idle machine.
+//! Prints times, because the promise is one: within 2 ms of the delay, on an idle machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Condvar, Mutex};

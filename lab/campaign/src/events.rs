@@ -2,8 +2,7 @@
 //! every copy when it leaves, every datagram when it is received.
 //!
 //! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so
-//! [`RecordingScheduler`] wraps the real one and records its calls; [`RecordingTap`] records the
-//! links.
+//! [`RecordingScheduler`] wraps the real one and records its calls, and [`RecordingTap`] the links.
 
 use std::sync::{Arc, Mutex};
 

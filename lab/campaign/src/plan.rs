@@ -13,8 +13,7 @@ use fairpath_sim::{LinkConfig, Loss, SimClock};
 
 /// A world: its clients, links and clocks, and a schedule of faults.
 ///
-/// A plan follows from its seed: the same seed gives the same plan as long as this file does not
-/// change. Its `Display` is one readable line.
+/// The same seed gives the same plan until this file changes. Its `Display` is one line.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub seed: u64,
@@ -337,8 +336,7 @@ fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Inci
 
 const STALLS: u64 = 0x5A12;
 
-/// Draws the number of clients. Mostly a handful: bugs between thirty clients also show between
-/// three, at a hundredth of the cost.
+/// Draws the number of clients, mostly a handful: it shows the same bugs at 1 % of the cost.
 fn draw_clients(random: &mut Random) -> usize {
     let few = 2 + random.below(3);
     (match random.below(1_000) {

@@ -1,8 +1,7 @@
 //! Headless Chromium, driven through the DevTools protocol.
 //!
 //! The protocol uses a pipe: JSON messages, each ended by a zero byte. A shell moves the pipe to
-//! the descriptors that the browser expects (3 and 4), so that neither a WebSocket nor a free port
-//! is needed.
+//! the descriptors that the browser expects (3 and 4), without WebSocket or port.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -80,8 +80,8 @@ impl Stage {
         self.scene.read(File { name, bytes }, cuts).err()
     }
 
-    /// Draws one of the charts. `scale` is the number of canvas pixels per page pixel. Returns
-    /// false if there is no such chart.
+    /// Draws one of the charts. `scale` is canvas pixels per page pixel. Returns false if there is
+    /// no such chart.
     pub fn chart(&self, number: u32, canvas: HtmlCanvasElement, is_dark: bool, scale: f64) -> bool {
         let (Some(chart), Some(backend)) =
             (self.scene.chart(number), CanvasBackend::with_canvas_object(canvas))

@@ -2,8 +2,7 @@
 //!
 //! The scene walks tick by tick through a match of Ethereal, or through a recording that was
 //! dropped onto the page, as `fairpath-eval` does: predictors learn each tick and answer with the
-//! knowledge of that tick. Only the selected predictors walk. Their results are stored, so that the
-//! user can go back and forth.
+//! knowledge of that tick. Only selected predictors walk. Results are stored, for going back.
 
 mod roster;
 mod walker;

@@ -1,11 +1,9 @@
-//! Play: drive a tank, a jet car, a boat or a race car over a bad network, with and without lag
-//! compensation.
+//! Play: drive a tank, a jet car, a boat or a race car over a bad network.
 //!
 //! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the
 //! server plays the inputs that have arrived, and the screen shows the states that have come back.
 //! With compensation the screen also plays the inputs that the server has not seen yet, by the
-//! server's own rules. Bots run at the server and see everything without delay: the difference is
-//! the cost of lag.
+//! server's own rules. Bots run at the server without delay: the difference is the cost of lag.
 
 pub(crate) mod jet_car;
 pub(crate) mod race;
@@ -177,8 +175,7 @@ impl<G: PlayedGame> LaggedGame<G> {
         Self { rules: game.rules(), game, way, lag: round_trip, ticks: 0, shown, apart: (0.0, 0.0) }
     }
 
-    /// Compares what was shown with the state at the server when it counts: a shot at a shown
-    /// target arrives half a round trip later.
+    /// Compares what was shown with the server's state when it counts, half a round trip later.
     fn compare(&mut self, now: SharedInstant) {
         let own = self.way.drawn_own().position;
         let others = self.game.others(self.way.shown());

@@ -39,8 +39,7 @@ impl RecordingEvaluation {
     }
 
     /// Returns the score of a predictor: the mean error at each horizon, the share of hits in per
-    /// cent, packets per player and second. Returns `None` if the predictor needs more than the
-    /// recording contains.
+    /// cent, packets per player and second. `None` if it needs more data.
     pub fn score(&self, number: usize) -> Option<Vec<f64>> {
         let mut predictor = all().get(number)?.make(&self.stage);
         let players = score(&self.play, predictor.as_mut(), &self.question).ok()?;

@@ -1,9 +1,7 @@
-//! Bytes stay within the budget, copies keep the class's least interval, claims stay within the
-//! scheduler's budget.
+//! Bytes and claims stay within their budgets, and copies keep the class's least interval.
 //!
 //! The model: a token bucket for each link that every datagram draws from and that must not become
-//! negative. Streams draw from the real bucket too; here they do not, so this is the upper bound
-//! for datagrams.
+//! negative. Streams draw only from the real bucket, so this is an upper bound.
 
 use std::collections::BTreeMap;
 

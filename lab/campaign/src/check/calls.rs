@@ -1,5 +1,4 @@
-//! No reliable message is lost, duplicated or reordered within a session; a lost session lists the
-//! undelivered ones.
+//! No reliable message is lost, doubled or reordered; a lost session lists the undelivered ones.
 //!
 //! The model: messages belong to lanes, one for each sender's session, target and delivery, and are
 //! numbered within their lane. Every message carries its lane and number.

@@ -1,5 +1,4 @@
-//! Shared clocks never run backwards within a session, run at most 5 % off, and are at most as
-//! wrong as they report.
+//! Shared clocks never run backwards in a session, run at most 5 % off, and err within their bound.
 //!
 //! The model is the true time. A clock that was stepped, or drifts more than real clocks, may be
 //! wrong until its next session; it may never run backwards.

@@ -1,5 +1,4 @@
-//! A settled ledger equals the error computed from all arrivals; otherwise it reports that it is
-//! not settled.
+//! A ledger equals the error computed from all arrivals, or it reports that it is not settled.
 //!
 //! Compared, for each object and receiver: the ledger's accumulated error at its last update, with
 //! the integral of the distance between the exported path and the path of the newest DR vector that

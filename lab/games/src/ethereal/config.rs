@@ -36,8 +36,7 @@ pub struct EtherealConfig {
     pub health_max: u32,
     /// Ammunition of a new life, and the most carried. Default 80: enough for two or three fights.
     pub ammo_max: u32,
-    /// Health lost per hit. Default 7: fifteen hits kill. At `health_max` a single hit kills, and
-    /// players die before they can retreat.
+    /// Health lost per hit. Default 7: fifteen hits kill. At `health_max` one does.
     pub damage: u32,
     /// Ticks from one shot to the next. Default 12, five shots a second.
     pub reload_ticks: u32,

@@ -20,8 +20,7 @@ const _: () = assert!(2.0 * 2.0 * PLAYER_RADIUS <= CELL_SIZE);
 /// The static world.
 ///
 /// Its centre is the origin. As text it is rows of letters, the smallest y first: `.` floor, `#`
-/// wall, `r` and `b` floor where red and blue start, `h` and `a` floor with a health or ammunition
-/// pack.
+/// wall, `r` and `b` floor where red and blue start, `h` and `a` floor with health or ammunition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     columns: u32,

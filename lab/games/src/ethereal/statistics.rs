@@ -25,8 +25,7 @@ pub struct PlayStatistics {
     pressed: Vec<(u8, u16)>,
 }
 
-/// The distance at which an enemy counts as [near](PlayStatistics::near_enemy_share): Shi 2014
-/// calls it being in battle.
+/// The distance of a [near](PlayStatistics::near_enemy_share) enemy: Shi 2014's battle.
 const NEAR_ENEMY: f64 = 800.0;
 /// A slower player counts as standing, in pixels per second.
 const MOVING_ABOVE: f64 = 30.0;

@@ -152,8 +152,7 @@ impl Ethereal {
     }
 
     /// Returns where a shot of `shooter` from `from` towards `towards` ends and what it hits, with
-    /// all players at their positions of `tick`. A tick outside the stored history counts as the
-    /// nearest stored one.
+    /// all players at their positions of `tick`. Ticks are clamped to the stored ones.
     ///
     /// This is the time warp: judge at the tick that the shooter's client showed.
     pub fn judge(&self, shooter: EntityId, from: Vec2, towards: Vec2, tick: u64) -> (Vec2, ShotEnd) {

@@ -134,8 +134,7 @@ impl Bot {
         self.look_at <= now
     }
 
-    /// Returns its input; decides anew from `scene` if it looks now. `now` is the player's own
-    /// time, which may differ from the scene's.
+    /// Returns its input; decides anew from `scene` if it looks now. `now` is the player's time.
     pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> Input {
         if self.is_looking(now) {
             let look_secs = self.skill.look_secs * self.random.between(0.5, 1.5);

@@ -12,8 +12,7 @@ use crate::shared::{PlayerInput, add_vector};
 /// The state of the field at one instant.
 ///
 /// [`step`](Self::step) is all of the game's physics, and pure: the server calls it after it adds
-/// random events, and a client calls it on the server's scene to replay inputs that the server has
-/// not seen yet.
+/// random events, and a client to replay inputs that the server has not seen yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JetCarScene {
     pub tick: u64,
@@ -196,8 +195,7 @@ impl Car {
         Self { position: rules.start(), velocity: Vec2::ZERO, life, is_new: true }
     }
 
-    /// Moves the car for one tick: P += V·Δt, then V += U/10 + W. At the top and bottom of the
-    /// field the car stops.
+    /// Moves the car for one tick: P += V·Δt, then V += U/10 + W. Top and bottom stop it.
     pub fn fly(&mut self, rules: &JetCarConfig, input: Input, wind: Vec2) {
         self.is_new = false;
         self.position += self.velocity * TICK_RATE.step_secs();

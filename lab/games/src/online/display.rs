@@ -20,11 +20,9 @@ pub trait ClientDisplay<G: Simulate> {
 #[derive(Clone)]
 pub struct Uncompensated<G: Simulate>(FreeRunning<G>);
 
-/// Replays the inputs that the server has not seen yet on the newest state, as Buchheit 2004's
-/// final game does.
+/// Replays inputs unseen by the server on the newest state, as Buchheit 2004's final game does.
 ///
-/// A [`Convergence`] smooths the drawn position of the player's own entity when a correction
-/// arrives.
+/// A [`Convergence`] smooths corrections of the player's own entity as it is drawn.
 #[derive(Clone)]
 pub struct Extrapolated<G: Simulate> {
     client: FreeRunning<G>,

@@ -15,8 +15,7 @@ use super::{INPUT, RESTART, STATE, WELCOME};
 /// Runs one game for every client in it.
 ///
 /// Each call of [`play`](Self::play) plays the whole ticks that have passed. A client's run begins
-/// with its first input and ends after four seconds without one; a client that returns later begins
-/// a new run.
+/// with its first input and ends after four seconds without one.
 pub struct Room<H: HostedGame> {
     game: H,
     /// The seed of the first run. Each further run uses the next number.

@@ -33,8 +33,7 @@ pub struct ClientSlot<I> {
 }
 
 /// Interval of keep-alive states to a client whose inputs do not arrive. 100 ms: ten states a
-/// second keep its display moving. More often costs bytes for nothing; less often, a client whose
-/// uplink is lost appears frozen.
+/// second keep its display moving. More costs bytes; with less, a lost uplink appears frozen.
 pub const PADDING: Span = Span::from_millis(100);
 
 const _: () = assert!(PADDING.as_micros() < SEAT_SILENCE.as_micros());

@@ -51,9 +51,8 @@ const _: () = assert!(CAR_RADIUS < super::WIDTH_MIN);
 
 /// Rolling resistance, m/s²: a coasting car comes to rest.
 const ROLLING: f64 = 0.2;
-/// Full lock asks for this multiple of the curvature that the tyres can hold at this speed. A
-/// little more than 1, so that a driver can overdo it; much more, and small inputs at high speed
-/// cause a spin.
+/// Full lock asks for this multiple of the curvature that the tyres can hold at this speed. Above 1
+/// a driver can overdo it; much above, small inputs at speed cause a spin.
 const STEER_REACH: f64 = 1.15;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -108,8 +107,7 @@ impl CarModel {
 
     /// Returns the motion after `secs` of `input`, without collisions.
     ///
-    /// This is the whole of the car's physics. A client that predicts its own car, and a predictor
-    /// that extrapolates inputs, call it too.
+    /// This is all of a car's physics. Clients and predictors that extrapolate inputs call it too.
     #[must_use]
     pub fn drive(&self, car: &CarMotion, input: Input, secs: f64) -> CarMotion {
         let input = input.limited();

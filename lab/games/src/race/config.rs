@@ -8,8 +8,7 @@ use crate::shared::{OutOfRange, all_within, count_from};
 
 /// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// The most cars in one race. Collision checks visit every pair, so this bounds a tick's cost; the
-/// grid of a stage has room for this many.
+/// The most cars in one race. Bounds a tick's cost (every pair is checked) and fits a stage's grid.
 pub const CARS_MAX: u32 = 16;
 
 /// The rules of a race.

@@ -22,8 +22,7 @@ const CAR_BOUNCE: f64 = 0.3;
 const MEETING: f64 = 8.0;
 const _: () = assert!(MEETING > 2.0 * CAR_RADIUS + super::TOP_SPEED_LIMIT / 30.0);
 
-/// Puts a car that was about `near` along the track back between the walls. Returns its place, and
-/// its speed into a wall if it hit one.
+/// Puts a car near `near` back between the walls. Returns its place, and its speed into a wall.
 pub(super) fn hold_on_road(track: &Track, car: &mut CarMotion, near: f64) -> (Place, Option<f64>) {
     let place = track.project(car.position, near);
     let room = if place.offset >= 0.0 { track.left_at(place.along) } else { track.right_at(place.along) };

@@ -150,8 +150,7 @@ const SECS_PER_METRE_MAX: f64 = 0.5;
 /// with a random grid order. Jawad 2017's fifty runs of four drivers are `record_laps(track,
 /// config, 50, …)`.
 ///
-/// The numbers of cars and laps in `config` are ignored. Returns the laps sorted by style, each
-/// style's in the order of driving.
+/// The numbers of cars and laps in `config` are ignored. Returns the laps by style.
 pub fn record_laps(
     track: &Arc<Track>,
     config: RaceConfig,

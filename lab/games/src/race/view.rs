@@ -1,8 +1,7 @@
 //! What one driver is shown. A bot decides from this view only.
 //!
 //! [`Race::look`] fills it with the truth. On a real client, other cars are where dead reckoning
-//! places them. Put those positions into the view, and the bot overtakes what it sees and hits cars
-//! that were elsewhere.
+//! places them. With those positions in the view, the bot hits cars that were elsewhere.
 
 use fairpath::State;
 use fairpath::number::EntityId;

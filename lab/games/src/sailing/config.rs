@@ -25,8 +25,7 @@ pub struct SailingConfig {
     pub wind: Wind,
     /// The current. Default none.
     pub current: Current,
-    /// The finish. Default 1000 ft to the east: downwind with wind from the west, across the wind
-    /// with wind from the south.
+    /// The finish. Default 1000 ft to the east: downwind in west wind, across it in south wind.
     pub buoy: Vec2,
     /// The radius of the finish, in feet. Default 20, about a boat's length.
     pub buoy_radius: f64,

@@ -15,8 +15,7 @@ use crate::shared::{PlayerInput, add_vector};
 /// The state of a race at one instant.
 ///
 /// [`step`](Self::step) is pure: the server calls it after it updates wind and current, and a
-/// client calls it on the server's scene to replay inputs that the server has not seen yet, with
-/// unchanged wind and current.
+/// client to replay inputs that the server has not seen yet, in unchanged weather.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SailingScene {
     pub tick: u64,
@@ -48,8 +47,7 @@ impl SailingScene {
         Self { tick: 0, wind: Vec2::ZERO, current: Vec2::ZERO, boats: vec![boat; rules.boats as usize] }
     }
 
-    /// Plays `ticks` ticks without changes of wind or current. `hands` returns the input of a seat;
-    /// for `None`, sheet and rudder do not move.
+    /// Plays `ticks` ticks in constant weather. `hands` returns a seat's input; `None` keeps it.
     pub fn step(&mut self, rules: &SailingConfig, hands: impl Fn(usize) -> Option<Input>, ticks: u32) {
         for _ in 0..ticks {
             self.step_noting(rules, &hands, &mut Vec::new());

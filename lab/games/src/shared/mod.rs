@@ -1,13 +1,11 @@
-//! What all games use: the [`Game`] trait, input logs, traces, teams, ranges of configuration
-//! values.
+//! What all games use: the [`Game`] trait, input logs, traces, teams, value ranges.
 //!
 //! A type that implements [`Game`] gets three things: an [`InputLog`] that stores a run as changes
 //! of its players' inputs, a [`Replay`] of that log with the same bits, and a [`Recorder`] that
 //! writes the run as a [`Trace`](fairpath_sim::trace::Trace) that any tool can read. The log can be
 //! restored from the trace.
 //!
-//! [`RoundTrip`] simulates the delay between a player and a server in one process, with or without
-//! lag compensation.
+//! [`RoundTrip`] simulates the delay to a server in one process, with or without compensation.
 //!
 //! The jet car and sailing live here; the older games have copies of their own and can move in.
 

@@ -24,8 +24,7 @@ pub const FLAG_RADIUS: f64 = 2.5;
 
 /// The rules of a match. Lengths are in units (a tank is 6 long), speeds in units per second.
 ///
-/// The defaults are BZFlag's, with its instant response: speed and turn rate follow the input
-/// within a tick.
+/// The defaults are BZFlag's: speed and turn rate follow the input within a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TanksConfig {
     /// The number of tanks of red and of blue. Default 5 and 5, at most [`TANKS_MAX`] together.
@@ -41,8 +40,7 @@ pub struct TanksConfig {
     /// Fastest turn, radians per second. Default π/4: a full-speed circle has a radius of 31.8.
     pub turn_rate_max: f64,
     /// How fast the speed may change, units per second squared. Default infinite: at once. At 25 a
-    /// tank reaches full speed in a second, stops within 12.5 units, and dead reckoning gets
-    /// easier. With zero a tank never moves.
+    /// tank takes a second to full speed and stops within 12.5 units; at zero it never moves.
     pub acceleration_max: f64,
     /// How fast the turn rate may change, radians per second squared. Default infinite: at once.
     /// Below about 2 a tank overshoots the direction it turns to.

@@ -20,8 +20,7 @@ pub(super) struct Surroundings<'a> {
 }
 
 /// The distance at which a push leaves the tank from a surface, in units. Far above rounding errors
-/// (1e-13 at 400 units), so that a tank at rest against a wall is clear of it; far below anything
-/// visible.
+/// (1e-13 at 400 units): a tank at rest against a wall is clear of it. Far too small to be seen.
 const SKIN: f64 = 1e-6;
 /// The most pushes per attempt. Corners take two or three; too narrow a gap never converges.
 const PUSHES_MAX: usize = 6;

@@ -100,8 +100,7 @@ impl Map {
         self.roads.way(&self.boxes, from, to)
     }
 
-    /// Returns whether the straight line keeps `clearance` from every box. Beside a box at either
-    /// end, the clearance at that end suffices.
+    /// Returns whether the straight line keeps `clearance` from every box. Ends may be nearer.
     pub(super) fn is_free_way(&self, from: Vec2, to: Vec2, clearance: f64) -> bool {
         is_free(&self.boxes, from, to, clearance)
     }

@@ -72,8 +72,7 @@ pub(super) fn is_free(boxes: &[Rectangle], from: Vec2, to: Vec2, clearance: f64)
 }
 
 /// Returns the clearance that a line from `from` to `to` can keep from a box: at most the distance
-/// at its ends. The result is continuous, or a driver at a discontinuity would change its route
-/// with every look.
+/// at its ends. It is continuous, or a driver would change its route with every look.
 fn room_beside(each: &Rectangle, from: Vec2, to: Vec2) -> f64 {
     /// A little less than the distance itself, or the line would begin with a hit.
     const SHARE: f64 = 0.98;

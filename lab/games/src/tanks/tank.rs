@@ -73,8 +73,7 @@ impl Tank {
     ///
     /// Velocity, turn rate and acceleration follow from the last input. While the tank drives
     /// freely they are its circular motion, and as long as the input does not change, a circular DR
-    /// vector of this state follows the tank exactly. While the tank slides along an obstacle, the
-    /// velocity is that of the slide.
+    /// vector of this state follows the tank exactly. A sliding tank has the velocity of the slide.
     pub fn state(&self) -> State<Vec2> {
         self.state
     }

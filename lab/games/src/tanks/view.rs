@@ -1,8 +1,7 @@
 //! What one player is shown. A bot decides from this view only.
 //!
 //! [`Tanks::look`] fills it with the truth. On a real client, other tanks are where dead reckoning
-//! places them. Put those positions into the view, and the bot aims at them and misses tanks that
-//! were elsewhere.
+//! places them. With those positions in the view, the bot misses tanks that were elsewhere.
 
 use fairpath::State;
 use fairpath::number::EntityId;

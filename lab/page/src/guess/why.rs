@@ -251,8 +251,7 @@ impl PredictionView<'_> {
         format!("{event}: {speeds}, and {:.0}° to the {} in all.", turned.abs(), side(turned))
     }
 
-    /// Splits the error into two parts: error² = (difference of the path lengths)² + (the rest,
-    /// which the angle between the paths causes)².
+    /// Splits the error: error² = (difference of path lengths)² + (rest, by the paths' angle)².
     fn difference(&self, expected: Vec2, there: Vec2) -> String {
         let (guessed, came) = (expected - self.here(), there - self.here());
         let error_squared = expected.distance(there).max(1e-12) * expected.distance(there).max(1e-12);

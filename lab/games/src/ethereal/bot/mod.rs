@@ -3,8 +3,7 @@
 //! A bot looks a few times per second, decides from what it is *shown*, and keeps its input until
 //! it looks again. Without enemies nearby it runs errands: it goes to its team's meeting place,
 //! joins a friend, follows an enemy, fetches items. When it notices an enemy nearby it fights or
-//! retreats. It has only keys, so eight directions; it weaves, hesitates, changes its errand and
-//! misses.
+//! retreats. It has keys for eight directions; it weaves, hesitates and misses.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -14,8 +13,7 @@
 //! | `memory` | the enemies it has seen, and where |
 //! | `route` | routes round walls |
 //!
-//! Experiments use these bots to test the predictors, so the two share no code, no formula and no
-//! constant.
+//! Experiments test predictors with these bots, so the two share no code, formula or constant.
 
 mod act;
 mod decide;

@@ -19,8 +19,7 @@ use crate::shared::{PlayerInput, Team};
 pub const XML_BYTES_MAX: usize = 1 << 28;
 
 impl Recording {
-    /// Returns the recording as XML: Shi 2014's replay format (its Box 1), with additions that make
-    /// it exact.
+    /// Returns the recording as XML: Shi 2014's replay format (its Box 1), made exact.
     ///
     /// | element | holds | from |
     /// | --- | --- | --- |

@@ -1,9 +1,8 @@
 //! The planned line of a driver on a track, and a speed for every point of it.
 //!
 //! The line bends least between the walls (it minimises the sum of squared second differences of
-//! its points), found from coarse to fine; then each style modifies it. The speed in every bend
-//! uses the planned share of the grip; the speed before it follows from the planned share of the
-//! brakes.
+//! its points), found from coarse to fine; then each style modifies it. The speed in a bend uses a
+//! share of the grip, the speed before it a share of the brakes.
 
 use fairpath::vector::{Vec2, Vector};
 
@@ -195,8 +194,7 @@ fn bend((before, here, after): (Vec2, Vec2, Vec2)) -> f64 {
     if sides > 0.0 { 2.0 * (here - before).cross_length(after - here) / sides } else { 0.0 }
 }
 
-/// Returns the speed at which a share of the grip just holds the bend. Grip grows with speed, so
-/// wide bends allow any speed.
+/// Returns the speed at which a share of the grip holds the bend; in wide bends it is any speed.
 fn corner_speed(bend: f64, car: &CarModel, share: f64) -> f64 {
     let left = bend - share * car.downforce;
     if left > 0.0 { (share * car.grip / left).sqrt().min(car.top_speed) } else { car.top_speed }

@@ -50,8 +50,7 @@ impl Track {
     /// of driving, and the distances of the right and left wall, in metres.
     ///
     /// The header is optional; blank lines and lines that begin with `#` are skipped. The track is
-    /// a circuit if its end is about as near to its beginning as points are to each other,
-    /// otherwise a stage.
+    /// a circuit if its ends are about as near as its points, otherwise a stage.
     ///
     /// ```
     /// use fairpath_games::race::{Shape, Track};

@@ -27,8 +27,7 @@ pub const SECTIONS_MAX: usize = 200_000;
 const _: () = assert!(LENGTH_MIN > 8.0 * super::REACH);
 const _: () = assert!(LENGTH_MIN > super::STAGE_START + super::STAGE_RUN_OUT);
 
-/// The largest coordinate, in metres: map coordinates fit, and squares of distances stay exact to a
-/// fraction of a millimetre.
+/// The largest coordinate, in metres: map coordinates fit, squared distances are exact to < 1 mm.
 const COORDINATE_MAX: f64 = 1e7;
 /// The approximate distance between nodes, in metres: a chord is 1.3 cm off a bend of 10 m.
 const SPACING: f64 = 1.0;

@@ -3,8 +3,7 @@
 //! A bot looks a few times per second, decides from what it is *shown*, and keeps its input until
 //! it looks again. It has an errand (wander, hunt, fetch the flag, guard) that it exchanges for
 //! another at random times. Short manoeuvres take precedence over the errand: dodge a shot, back
-//! out of a corner, weave while reloading, hesitate. It leads its target when it aims, and misses a
-//! little.
+//! out of a corner, weave while reloading, hesitate. It leads its target and misses a bit.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -300,8 +299,7 @@ impl Bot {
         }
     }
 
-    /// Drives to `goal`, swaying. If it reverses, it does so for a while, or it would oscillate
-    /// where a foe appears and disappears.
+    /// Drives to `goal`, swaying. A reversal lasts a while, or it would oscillate near a foe.
     fn travel(&mut self, map: &Map, view: &View, goal: Vec2) -> Input {
         if self.sway_until <= view.now {
             let goes_straight = self.random.chance(STRAIGHT_CHANCE);
@@ -392,8 +390,7 @@ const RESCUE_DISTANCE: f64 = 120.0;
 /// Nearer than this, a bot backs off: a foe's shot takes 0.6 s for it, long enough to react.
 const KEEP_AWAY: f64 = 60.0;
 /// The standard deviation of the sway, and its mean duration. At full speed and 200 units away that
-/// is a few tank widths to either side, enough to be missed. Much more, and a bot would hardly make
-/// progress.
+/// is a few tank widths to either side, enough to be missed. More costs progress.
 const SWAY_RAD: f64 = 0.15;
 const SWAY_SECS: f64 = 0.3;
 /// The chance to drive straight instead.
