@@ -2,8 +2,8 @@
 //!
 //! JavaScript has the WebTransport; this module has the [`Client`] and the game, with the run loop
 //! that [`fairpath::session`] prescribes. A tank belongs to the player and is replicated to the
-//! others ([`TankPublisher`](fairpath_games::online::TankPublisher)). All other games run at the server, and a
-//! [`HostedClient`](fairpath_games::online::HostedClient) plays them.
+//! others (by [`TankPublisher`](fairpath_games::online::TankPublisher)). All other games run at the
+//! server, and a [`HostedClient`](fairpath_games::online::HostedClient) plays them.
 
 mod guest;
 mod tanks;

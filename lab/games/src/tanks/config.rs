@@ -62,7 +62,7 @@ pub struct TanksConfig {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
-    /// The default field with up to this many boxes from the seed, in pairs: odd numbers round down.
+    /// The default field with up to this many boxes from the seed, in pairs: an odd one is dropped.
     Generated { boxes: usize },
     /// This map.
     Given(Map),
