@@ -1,5 +1,4 @@
-//! Runs a hostile client over QUIC, for the bench of hostile clients and the tests of
-//! `fairpath-net`.
+//! Runs a hostile client over QUIC, for the bench of hostile clients and `fairpath-net`'s tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,14 +21,11 @@ pub struct Assault {
     shots: Arc<AtomicU64>,
 }
 
-/// The duration of an attacker's frame.
 const FRAME: Duration = Duration::from_micros(16_667);
-/// The wait before it reconnects.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 impl Assault {
-    /// Starts a hostile client on a thread of its own. It reconnects whenever the server throws it
-    /// out.
+    /// Starts a hostile client on a thread of its own.
     pub fn begin(
         attack: Attack,
         classes: impl IntoIterator<Item = (ClassId, Class)>,
@@ -47,7 +43,6 @@ impl Assault {
         Self { runtime: Some(runtime), task: Some(task), stop, shots }
     }
 
-    /// Returns how many messages it has sent so far.
     pub fn shots(&self) -> u64 {
         self.shots.load(Ordering::Relaxed)
     }
@@ -106,7 +101,6 @@ async fn attack_until(
     endpoint.close(0u32.into(), b"");
 }
 
-/// One connection of the hostile client.
 struct HostileConnection<'a> {
     started: Instant,
     connection: quinn::Connection,
@@ -158,8 +152,7 @@ impl HostileConnection<'_> {
         intruder.on_disconnected(self.now());
     }
 
-    /// Sends one attack step and ignores the result. It may not delay the attacker by more than a
-    /// frame.
+    /// Sends one attack step, waits for at most a frame, and ignores the result.
     async fn shoot(&mut self, shot: AttackStep) {
         let done = async {
             match shot {

@@ -1,7 +1,6 @@
 //! Congestion controllers: how long a datagram waits before it leaves, under packet loss.
 //!
-//! Prints times instead of ratios, because the promise is a time: at 30 % loss a waiting datagram
-//! is younger than a tick.
+//! Prints times, because the promise is one: at 30 % loss a datagram waits less than a tick.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,7 @@
 use fairpath::vector::{Vec2, Vector};
 use serde::{Deserialize, Serialize};
 
-/// A histogram of the distances between shown positions and the truth. Any number of samples takes
-/// the same memory.
+/// A histogram of distances between shown positions and the truth, in constant memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorHistogram {
     /// Counts by distance, in steps of [`ErrorHistogram::STEP`].
@@ -23,8 +22,7 @@ impl Default for ErrorHistogram {
 impl ErrorHistogram {
     /// A five-hundredth of a unit. The threshold is 150 steps.
     const STEP: f64 = 0.002;
-    /// Covers 10 units. Larger errors count as 10 units in quantiles, and in full in the root mean
-    /// square.
+    /// Covers 10 units. Larger errors count as 10 in quantiles, in full in the root mean square.
     const STEPS: usize = 5_000;
 
     /// Records one sample: the shown position, if the entity is shown, and the true position.
@@ -41,7 +39,6 @@ impl ErrorHistogram {
         self.worst = self.worst.max(error);
     }
 
-    /// Adds the samples of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
@@ -68,17 +65,14 @@ impl ErrorHistogram {
         step.map_or(f64::NAN, |step| (step + 1) as f64 * Self::STEP)
     }
 
-    /// Returns the largest error.
     pub fn worst(&self) -> f64 {
         self.worst
     }
 
-    /// Returns the number of samples of shown entities.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Returns the number of samples of entities that were not shown.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }

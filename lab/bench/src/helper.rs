@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A child process of this program. It writes reports to its stdout, one line of JSON each, and
-/// ends when its stdin is closed.
+/// A child process that reports to its stdout, in lines of JSON, and ends when stdin is closed.
 #[derive(Debug)]
 pub struct Helper {
     child: Child,
@@ -18,7 +17,6 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Starts a helper with these arguments.
     pub fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         let program = std::env::current_exe().expect("the path of this program is known");
         let child =
@@ -55,7 +53,6 @@ impl Drop for Helper {
     }
 }
 
-/// Writes one report of a helper to stdout.
 pub fn report(what: &impl Serialize) {
     let line = serde_json::to_string(what).expect("reports serialize to JSON");
     let mut out = std::io::stdout().lock();

@@ -1,5 +1,4 @@
-//! Hostile clients on real sockets: what each costs a server, and how it affects four honest
-//! players.
+//! Hostile clients on real sockets: what each costs a server and four honest players.
 //!
 //! Everything runs in one process. The server's thread is measured by the system; the memory is
 //! that of the whole process, attacker included. Errors over real sockets are noisy:
@@ -95,8 +94,7 @@ fn run_attack(attack: Attack) -> AttackRow {
     }
 }
 
-/// All clients come from one address, so the limit per address is high. A client that is thrown out
-/// waits as on any server.
+/// All clients share one address, so its limit is high. Thrown-out clients wait as usual.
 fn serve(identity: Identity) -> NetServer<Vec2> {
     let teleport = TeleportCheck { speed_max: SPEED_MAX, slack: 5.0, allows_jumps: false };
     let session =
@@ -192,8 +190,7 @@ fn flight(index: usize, now: SharedInstant) -> State<Vec2> {
     State::moving(ahead * 40.0, ahead.perpendicular() * 20.0)
 }
 
-/// Returns the processor seconds of the newest server thread, or `None` where the system does not
-/// report them.
+/// Returns the processor seconds of the newest server thread, or `None` if they are not reported.
 fn server_cpu() -> Option<f64> {
     const TICKS_PER_SEC: f64 = 100.0;
     let tasks = std::fs::read_dir("/proc/self/task").ok()?;

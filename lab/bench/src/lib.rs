@@ -7,6 +7,7 @@
 //! * [`assault`]: hostile clients over QUIC
 //! * [`Helper`]: a second process of this program, in another role
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
 
 pub mod assault;
 mod error_histogram;

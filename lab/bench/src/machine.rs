@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Returns the time since the machine started, by its monotonic clock. All processes read the same
-/// clock.
+/// Returns the time since the machine started, by the monotonic clock that all processes share.
 pub fn now() -> Duration {
     read(ClockId::Monotonic)
 }
 
 /// Returns the processor time of all threads of this process so far, kernel time included.
 ///
-/// On the loopback the sender carries a packet to the receiver's socket, so the sender's time
-/// includes it.
+/// On the loopback this includes carrying a sent packet to the receiver's socket.
 pub fn processor_time() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
@@ -43,8 +41,7 @@ impl TickTimer {
         Self { next: now(), period: Duration::from_secs_f64(1.0 / rate) }
     }
 
-    /// Waits for the next tick and returns how late it comes. Ticks that were missed altogether are
-    /// skipped.
+    /// Waits for the next tick and returns how late it is. Missed ticks are skipped.
     pub fn wait(&mut self) -> Duration {
         let early = self.next.saturating_sub(now());
         if !early.is_zero() {

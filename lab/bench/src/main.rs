@@ -1,8 +1,7 @@
 //! `cargo xtask bench [NAME]`: measures how fast Fairpath is.
 //!
 //! Every time is a ratio to a baseline that is measured in the same run, in alternation, best of
-//! five: machines differ and stall, ratios can be repeated. Absolute times stand beside them for
-//! information.
+//! five: machines differ and stall, ratios can be repeated. Absolute times stand beside them.
 
 mod allocator;
 mod congestion;

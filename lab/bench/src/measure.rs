@@ -8,12 +8,10 @@ const ROUNDS: usize = 5;
 /// Shortest duration of one measurement: long against the clock's resolution.
 const ROUND_TIME: Duration = Duration::from_millis(60);
 
-/// Empty measurements to calibrate the stopwatch. The quickest counts, so that never too much is
-/// subtracted.
+/// Empty measurements that calibrate the stopwatch. The quickest counts: never subtract too much.
 const CALIBRATIONS: usize = 10_000;
 
-/// Something to measure: a name and a closure. The closure returns a number, so that the compiler
-/// does not remove its work.
+/// A name and a closure to measure. It returns a number, so that its work is not optimised away.
 pub(crate) struct Contender<'a> {
     name: String,
     /// Items that one call handles.
@@ -29,8 +27,7 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Returns the time of an empty measurement: two readings of the clock are some twenty
-    /// nanoseconds apart.
+    /// Returns the time of an empty measurement: two clock readings are some 20 ns apart.
     fn own_cost() -> Duration {
         let nothing = || {
             let mut watch = Self::default();
@@ -127,7 +124,6 @@ impl BenchTable {
         ratio_of(name).zip(ratio_of(baseline)).map_or(f64::NAN, |(one, other)| one / other)
     }
 
-    /// Adds a line below the table.
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self

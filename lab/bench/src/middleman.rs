@@ -1,7 +1,6 @@
 //! The middleman: how late packets leave at 1000 per second, beside other ways to wait.
 //!
-//! Prints times instead of ratios, because the promise is a time: within 2 ms of the configured
-//! delay, on an idle machine.
+//! Prints times, because the promise is one: within 2 ms of the delay, on an idle machine.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Condvar, Mutex};
@@ -20,7 +19,6 @@ const PACKETS: u32 = 1_000;
 const GAP: Duration = Duration::from_millis(1);
 const PACKET_BYTES: usize = 200;
 const DELAY: Duration = Duration::from_millis(50);
-/// The lateness that the goal allows.
 const GOAL: Span = Span::from_millis(2);
 /// Waits per way of waiting, from 1 to 4 ms.
 const WAITS: u64 = 500;
@@ -50,8 +48,7 @@ fn best_round(link: &LinkConfig) -> (DelayStatistics, DelayStatistics) {
     rounds.min_by_key(|(late, _)| late.p99()).expect("there are rounds")
 }
 
-/// Sends packets through a middleman. Returns how late they left, and how late the server received
-/// them.
+/// Sends packets through a middleman. Returns how late they left and how late they arrived.
 fn pass_packets(link: LinkConfig) -> (DelayStatistics, DelayStatistics) {
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = UdpSocket::bind(any_port).expect("the loopback has a free port");

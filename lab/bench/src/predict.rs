@@ -1,5 +1,4 @@
-//! The cost of one prediction, 0.3 to 2.1 s ahead, for every predictor; for the trend line with
-//! cars on a track.
+//! The cost of a prediction 0.3 to 2.1 s ahead, for each predictor; the trend line's with cars.
 
 use std::sync::Arc;
 
@@ -21,8 +20,7 @@ const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 const SUBJECTS: usize = 32;
 const HISTORY: usize = 130;
 const CROWDS: [usize; 2] = [16, 64];
-/// Ticks that the adaptive predictor learns before it is measured: as many as the farthest horizon
-/// it learns.
+/// Ticks that the adaptive predictor learns before it is measured: its farthest horizon.
 const WARM_UP_TICKS: u32 = TICKS_AHEAD_MAX;
 /// Predictors whose cost should grow no faster than the number of players.
 const LINEAR_IN_PLAYERS: [&str; 6] = ["EKB", "OAEKB", "hybrid EKB", "hybrid OAEKB", "IS", "HM"];

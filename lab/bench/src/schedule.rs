@@ -1,7 +1,6 @@
 //! The cost of one trigger per receiver, for every scheduler: the dispatcher brings its ledgers up
 //! to now, the scheduler decides, and the dispatcher hands out the departures. The cost of a copy
-//! that leaves (its departure and its receipt are booked) is measured apart, because the scheduler
-//! chooses how many leave.
+//! that leaves (departure and receipt) is apart: the scheduler chooses how many.
 
 use fairpath::motion::MotionKind;
 use fairpath::schedule::{Broadcast, DispatcherConfig, Scheduler, SchedulerChoice};
@@ -66,8 +65,7 @@ fn bench(kind: MotionKind, goal_ns: u32) -> BenchTable {
 }
 
 /// One tick of a server at 60 Hz, per pair of tank and receiver, with every live feature on: some
-/// tanks turn, then the departures of every receiver are polled, and the next deadline. The cost of
-/// copies is left out, as above.
+/// tanks turn, then all departures and the next deadline are polled. Copies are left out, as above.
 pub(crate) fn bench_server() -> BenchTable {
     let mut contenders = Vec::new();
     for (name, size) in SERVERS {

@@ -25,8 +25,7 @@ pub(crate) struct SizeRow {
 /// Measures linear and circular DR vectors in the plane, from cheap batches to expensive ones.
 ///
 /// All values of a batch are drawn uniformly: positions from the whole world, velocities up to the
-/// limit, ids from all entities, all generations and lives. Values in real games are more alike,
-/// and cheaper.
+/// limit, ids from all entities, all generations and lives. Real games are cheaper.
 pub(crate) fn size_table(precision: &Precision) -> Vec<SizeRow> {
     BATCHES.iter().map(|batch| batch.measured(precision)).collect()
 }

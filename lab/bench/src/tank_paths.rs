@@ -6,8 +6,7 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath::{Observation, State};
 use fairpath_games::tanks::{HALF_SIDE, Match, TANKS_MAX, TICK_RATE, TanksConfig};
 
-/// A recording of tanks driven by bots. A seed determines it, and the truth is known at any
-/// instant.
+/// A recording of tanks driven by bots, from a seed. The truth is known at any instant.
 ///
 /// Each field of up to 64 tanks is a match of its own. Fields lie side by side.
 #[derive(Clone, Debug)]
@@ -28,8 +27,7 @@ struct TankSample {
 
 /// Distance between the centres of two fields.
 pub const FIELD: f64 = 2.0 * HALF_SIDE + 50.0;
-/// Time before the recording starts: tanks begin at home and need this long to spread over the
-/// field.
+/// Time before the recording starts: tanks begin at home and need this long to spread out.
 const WARM_UP: Duration = Duration::from_secs(20);
 /// Shots fall short, so that no tank is destroyed and put elsewhere. A tank that jumps across the
 /// field is wrong on every screen by so much that a mean would show nothing else.
@@ -38,7 +36,6 @@ const SHOT_RANGE: f64 = 1.0;
 const STANDING: f64 = 0.5;
 
 impl TankPaths {
-    /// Records `tanks` tanks for this long.
     pub fn record(tanks: usize, lasting: Duration, seed: u64) -> Self {
         let (fields, side) = fields(tanks);
         let mut recorded = Vec::with_capacity(tanks);
@@ -56,12 +53,10 @@ impl TankPaths {
         fields(tanks).1 as f64 * FIELD / 2.0
     }
 
-    /// Returns the number of tanks.
     pub fn len(&self) -> usize {
         self.tanks.len()
     }
 
-    /// Returns whether there are no tanks.
     pub fn is_empty(&self) -> bool {
         self.tanks.is_empty()
     }

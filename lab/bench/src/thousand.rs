@@ -31,8 +31,7 @@ const TICK: Span = Span::from_millis(50);
 const SCOPE_EVERY: Span = Span::from_millis(250);
 const THRESHOLD: f64 = 0.3;
 const TANK: ClassId = ClassId(0);
-/// Duration of the measurement, and of the wait before it: handshakes, clocks and first updates are
-/// done by then.
+/// Duration of the measurement, and of the wait before it for handshakes, clocks, first updates.
 const MEASURE: Duration = Duration::from_secs(60);
 const SETTLE: Duration = Duration::from_secs(10);
 /// Extra length of the recording after the measurement.
@@ -55,7 +54,6 @@ struct ServerAddress {
     pin: String,
 }
 
-/// What the server reports about the measurement.
 #[derive(Debug, Serialize, Deserialize)]
 struct ServerReport {
     processor_secs: f64,
@@ -76,7 +74,6 @@ struct BotsReport {
     processor_secs: BTreeMap<u64, f64>,
 }
 
-/// The help text.
 pub(crate) const HELP: &str = "\
 thousand [CLIENTS [SECS]]   measure CLIENTS clients (1 to 4000, default 1000) for SECS seconds (1 to 60, default 60)
 thousand search             find the largest number of clients that one server holds, in steps of 50, 20 s each
@@ -124,12 +121,10 @@ fn search() -> BenchTable {
     )
 }
 
-/// The result of one run.
 struct CrowdRun {
     clients: usize,
     served: ServerReport,
     errors: ErrorHistogram,
-    /// Processor cores that the bots used.
     bots_cores: f64,
 }
 
@@ -221,8 +216,7 @@ fn class() -> (ClassId, Class) {
     (TANK, Class::new(Trigger::within(THRESHOLD)).with_model(MotionKind::Circular))
 }
 
-// ── the server
-// ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── the server ──────────────────────────────────────────────────────────────────────────────────
 
 pub(crate) fn run_server(arguments: &[String]) {
     let clients: usize = arguments[0].parse().expect("a number");
@@ -297,8 +291,7 @@ impl ServerTicks {
         Self { timer: machine::TickTimer::hz(TICKS_HZ), late_us: Vec::new() }
     }
 
-    /// Plays one tick: the game places every tank. Lateness is the time from the scheduled tick to
-    /// its end.
+    /// Plays one tick: places every tank. Lateness is the time from the scheduled tick to its end.
     fn next(&mut self, server: &NetServer<Vec2>, lost: &mut u64) {
         let late = self.timer.wait();
         let woke = machine::now();
@@ -327,8 +320,7 @@ fn udp_dropped() -> u64 {
     errors.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
 }
 
-// ── the bots
-// ────────────────────────────────────────────────────────────────────────────────────────────────
+// ── the bots ────────────────────────────────────────────────────────────────────────────────────
 
 pub(crate) fn run_bots(arguments: &[String]) {
     let count: usize = arguments[0].parse().expect("a number");

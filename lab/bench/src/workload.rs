@@ -38,7 +38,6 @@ struct InFlightCopy {
     received_at: SharedInstant,
 }
 
-/// The size of a workload.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadSize {
     pub(crate) tanks: usize,
@@ -110,8 +109,7 @@ impl Workload {
         self.dispatcher.poll_departures(None, self.now)
     }
 
-    /// Plays one tick of a server: some tanks turn, every receiver's packet is filled, and the
-    /// server asks how long it may sleep.
+    /// Plays one server tick: some tanks turn, every packet is filled, the next deadline is asked.
     pub(crate) fn tick(&mut self) -> Vec<Departure> {
         self.tick += 1;
         self.now = SharedInstant::ZERO + RATE.begin(self.tick);
@@ -151,7 +149,6 @@ impl Workload {
         count
     }
 
-    /// Turns a tank where it is.
     fn turn(&mut self, tank: usize) {
         let vector = &mut self.tanks[tank];
         let heading = self.random.between(-3.0, 3.0);

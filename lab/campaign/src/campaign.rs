@@ -28,36 +28,29 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
 /// A range of seeds to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Campaign {
-    /// The first seed.
     pub from: u64,
-    /// The number of seeds.
     pub seeds: u64,
 }
 
 /// A seed that broke a law.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The seed.
     pub seed: u64,
-    /// The first law it broke.
     pub violation: Violation,
 }
 
 /// The results of a range of seeds.
 #[derive(Clone, Debug, Default)]
 pub struct CampaignResult {
-    /// The number of seeds run.
     pub seeds: u64,
     /// Their virtual time together, in seconds.
     pub secs: f64,
     /// How often each law was checked, in the order of [`Law::ALL`].
     pub looked: [u64; Law::ALL.len()],
-    /// The seeds that broke a law, in order.
     pub failures: Vec<Failure>,
 }
 
 impl Campaign {
-    /// Runs all seeds on all cores.
     pub fn run(&self) -> CampaignResult {
         let seeds = self.from..self.from + self.seeds;
         let tallies = seeds.into_par_iter().map(|seed| CampaignResult::of(seed, &play(seed)));
@@ -93,7 +86,6 @@ fn play(seed: u64) -> PlanOutcome {
     })
 }
 
-/// Returns the command that replays a seed.
 pub fn replay_line(seed: u64) -> String {
     format!("cargo xtask sim --seed {seed}")
 }

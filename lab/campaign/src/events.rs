@@ -2,8 +2,7 @@
 //! every copy when it leaves, every datagram when it is received.
 //!
 //! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so
-//! [`RecordingScheduler`] wraps the real one and records its calls; [`RecordingTap`] records the
-//! links.
+//! [`RecordingScheduler`] wraps the real one and records its calls, and [`RecordingTap`] the links.
 
 use std::sync::{Arc, Mutex};
 
@@ -50,7 +49,6 @@ pub(crate) enum WorldEvent {
     },
 }
 
-/// A shared list of events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventLog(Arc<Mutex<Vec<WorldEvent>>>);
 
@@ -59,7 +57,6 @@ impl EventLog {
         self.0.lock().expect("no thread panics while it holds the lock").push(seen);
     }
 
-    /// Returns and removes all events, in order.
     pub(crate) fn drain(&self) -> Vec<WorldEvent> {
         std::mem::take(&mut *self.0.lock().expect("no thread panics while it holds the lock"))
     }
@@ -120,11 +117,9 @@ pub(crate) struct RecordingTap {
     pub(crate) log: EventLog,
     /// By how much each client reports later arrivals.
     pub(crate) lies: Vec<Option<Span>>,
-    /// The datagram counter of each client.
     pub(crate) intakes: Vec<SessionCounter>,
 }
 
-/// Counts the datagrams that a client has processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionCounter {
     /// Datagrams in its session.
@@ -138,8 +133,7 @@ impl SessionCounter {
     /// Takes the client's counter after a datagram. Returns whether the client processed it: it
     /// ignores repeated datagrams, and those before its clock is known.
     fn on_heard(&mut self, count: u64, connection: u64) -> bool {
-        // A new session counts from zero. The first datagram of a transport is never a repeated
-        // one.
+        // A new session counts from zero. A transport's first datagram is never repeated.
         let is_first = std::mem::replace(&mut self.connection, connection) != connection;
         if count < self.count || is_first && count == self.count {
             (self.count, self.session) = (0, self.session + 1);

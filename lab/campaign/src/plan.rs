@@ -13,11 +13,9 @@ use fairpath_sim::{LinkConfig, Loss, SimClock};
 
 /// A world: its clients, links and clocks, and a schedule of faults.
 ///
-/// A plan follows from its seed: the same seed gives the same plan as long as this file does not
-/// change. Its `Display` is one readable line.
+/// The same seed gives the same plan until this file changes. Its `Display` is one line.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The seed.
     pub seed: u64,
     /// The number of clients: 2 to 64, mostly a handful.
     pub clients: usize,
@@ -25,13 +23,9 @@ pub struct Plan {
     pub drones: usize,
     /// The number of objects that any client may claim.
     pub balls: usize,
-    /// The drivers of the tanks.
     pub drivers: Drivers,
-    /// The scheduler.
     pub scheduler: SchedulerPlan,
-    /// The placement of received motions.
     pub placement: Placement,
-    /// The motion model of tanks.
     pub model: MotionKind,
     /// The send budget to each client, and of each client.
     pub budget: Budget,
@@ -45,7 +39,6 @@ pub struct Plan {
     pub resume_within: Span,
     /// Each client's links: up and down.
     pub links: Vec<[LinkConfig; 2]>,
-    /// Each client's clock.
     pub clocks: Vec<SimClock>,
     /// Clients that report later arrivals than the real ones, and by how much.
     pub liars: Vec<(usize, Span)>,
@@ -59,7 +52,6 @@ pub struct Plan {
     pub heals_at: SharedInstant,
 }
 
-/// The drivers of the tanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drivers {
     /// Bots that aim and shoot, on a field with boxes.
@@ -71,21 +63,18 @@ pub enum Drivers {
 /// A scheduler and its budget in copies per trigger.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SchedulerPlan {
-    /// The scheduler.
     pub choice: SchedulerChoice,
     /// The budget, for schedulers that have one.
     pub budget: f64,
 }
 
 impl SchedulerPlan {
-    /// Builds the scheduler.
     pub fn build(self) -> Box<dyn Scheduler<Vec2>> {
         // Plans carry every number that otherwise follows from the count of receivers.
         self.choice.build(1, self.budget)
     }
 
-    /// The copies that the scheduler may claim per trigger in the long run. `None` where no limit
-    /// holds at every trigger.
+    /// The copies that the scheduler may claim per trigger in the long run; `None` is no limit.
     pub fn copies_per_trigger(self, receivers: usize) -> Option<f64> {
         match self.choice {
             SchedulerChoice::EveryNth { n } => n.map(|n| receivers as f64 / n as f64),
@@ -123,7 +112,7 @@ impl fmt::Display for SchedulerPlan {
     }
 }
 
-/// Something that goes wrong, or that somebody does.
+/// A fault, or an action of a client or the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Incident {
     /// A client is disconnected from the network for this long.
@@ -159,7 +148,6 @@ pub enum Incident {
 }
 
 impl Plan {
-    /// Returns the plan of this seed.
     pub fn from_seed(seed: u64) -> Self {
         let random = &mut Random::from_seed(seed).fork(0xCA3F);
         let clients = draw_clients(random);
@@ -215,7 +203,6 @@ impl Plan {
         )
     }
 
-    /// Returns whether a client falsifies its receipts.
     pub fn is_liar(&self, client: usize) -> bool {
         self.liars.iter().any(|(liar, _)| *liar == client)
     }
@@ -349,8 +336,7 @@ fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Inci
 
 const STALLS: u64 = 0x5A12;
 
-/// Draws the number of clients. Mostly a handful: bugs between thirty clients also show between
-/// three, at a hundredth of the cost.
+/// Draws the number of clients, mostly a handful: it shows the same bugs at 1 % of the cost.
 fn draw_clients(random: &mut Random) -> usize {
     let few = 2 + random.below(3);
     (match random.below(1_000) {

@@ -12,16 +12,10 @@ pub enum GameChoice {
     Ethereal,
     /// [`race`](crate::race).
     Race,
-    /// [`jet_car`](crate::jet_car). `jet-car-wind` has gusts.
-    JetCar {
-        /// Whether gusts blow. Default: calm air.
-        has_wind: bool,
-    },
-    /// [`sailing`](crate::sailing). `sailing-shifts` has a wind that shifts.
-    Sailing {
-        /// Whether the wind shifts between west and south. Default: a steady wind.
-        wind_shifts: bool,
-    },
+    /// [`jet_car`](crate::jet_car). `jet-car-wind` has gusts; by default the air is calm.
+    JetCar { has_wind: bool },
+    /// [`sailing`](crate::sailing). In `sailing-shifts` the wind shifts between west and south.
+    Sailing { wind_shifts: bool },
 }
 
 impl GameChoice {

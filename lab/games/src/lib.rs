@@ -1,9 +1,8 @@
 //! The reference games of Fairpath: small deterministic worlds for tests, experiments and play.
 //!
 //! In order: deterministic, honest, quick, fun. The same seed and the same inputs give the same
-//! bits on every platform. No game reads a clock, a socket or another random generator. A game is
-//! stepped tick by tick, exposes its whole state to recorders, and is replayed from its seed and
-//! its inputs.
+//! bits on every platform. No game reads a clock, a socket or another random generator. A game
+//! exposes its whole state to recorders and is replayed from seed and inputs.
 //!
 //! - [`tanks`]: two teams, boxes, flags and shots, after BZFlag; motion is linear and circular
 //! - [`ethereal`]: two teams on foot, walls, health, ammunition; free movement in all directions
@@ -36,9 +35,9 @@
 //!
 //! ## Not here
 //!
-//! Screens, sound, sockets, files. A person's input arrives as the same [`tanks::Input`] that a bot
-//! returns.
+//! Screens, sound, sockets, files. A person's input is the same [`tanks::Input`] as a bot's.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
 
 mod choice;
 pub mod ethereal;

@@ -24,7 +24,6 @@ pub(crate) fn build(folder: &Path) -> Done<Vec<PageFile>> {
     files(folder)
 }
 
-/// Returns all files below a folder.
 pub(crate) fn files(folder: &Path) -> Done<Vec<PageFile>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,8 +1,7 @@
 //! Headless Chromium, driven through the DevTools protocol.
 //!
 //! The protocol uses a pipe: JSON messages, each ended by a zero byte. A shell moves the pipe to
-//! the descriptors that the browser expects (3 and 4), so that neither a WebSocket nor a free port
-//! is needed.
+//! the descriptors that the browser expects (3 and 4), without WebSocket or port.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -14,8 +13,7 @@ use tempfile::TempDir;
 
 use crate::{Done, Failed};
 
-/// The time limit of any operation. It is generous: machines stall, and a test must not fail for
-/// that.
+/// The time limit of any operation: generous, because machines stall and no test may fail then.
 const PATIENCE: Duration = Duration::from_secs(180);
 /// The pause between two checks of a condition.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -50,7 +48,6 @@ pub(crate) struct PageClip {
     pub(crate) scale: f64,
 }
 
-/// One tab of the browser.
 pub(crate) struct Tab {
     session: String,
     target: String,
@@ -120,7 +117,6 @@ impl Chromium {
         Ok(tab)
     }
 
-    /// Changes the emulated device.
     pub(crate) fn look_as(&mut self, tab: &Tab, viewport: Viewport) -> Done {
         let Viewport { width, height, is_dark, is_phone } = viewport;
         let scale = if is_phone { 2 } else { 1 };
@@ -150,7 +146,6 @@ impl Chromium {
         Ok(answer["result"]["value"].clone())
     }
 
-    /// Waits until an expression is true.
     pub(crate) fn wait_for(&mut self, tab: &Tab, expression: &str) -> Done {
         let begun = Instant::now();
         while !self.is_true(tab, expression)? {
@@ -165,8 +160,7 @@ impl Chromium {
         Ok(())
     }
 
-    /// Returns whether an expression is true. A page that is navigating cannot be asked and counts
-    /// as false.
+    /// Returns whether an expression is true; false on a page that is navigating.
     fn is_true(&mut self, tab: &Tab, expression: &str) -> Done<bool> {
         match self.evaluate(tab, expression) {
             Ok(value) => Ok(value == json!(true)),
@@ -175,12 +169,10 @@ impl Chromium {
         }
     }
 
-    /// Reloads the page.
     pub(crate) fn reload(&mut self, tab: &Tab) -> Done {
         self.ask(Some(tab), "Page.reload", json!({})).map(|_| ())
     }
 
-    /// Presses or releases a key.
     pub(crate) fn key(&mut self, tab: &Tab, code: &str, is_down: bool) -> Done {
         let kind = if is_down { "rawKeyDown" } else { "keyUp" };
         let event = json!({ "type": kind, "code": code, "key": code });
@@ -209,7 +201,6 @@ impl Chromium {
         self.capture(tab, json!({ "format": "png" }))
     }
 
-    /// Returns a PNG of a part of the page.
     pub(crate) fn photograph_clip(&mut self, tab: &Tab, clip: PageClip) -> Done<Vec<u8>> {
         let PageClip { x, y, width, height, scale } = clip;
         let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": scale });
@@ -289,7 +280,6 @@ impl Drop for Chromium {
     }
 }
 
-/// Returns the browser's program. Installs Debian's Chromium if there is none.
 fn find() -> Done<String> {
     const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
     let is_there = |name: &&str| {

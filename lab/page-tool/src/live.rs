@@ -33,8 +33,7 @@ use crate::{Done, Failed};
 
 /// The largest error of other clients about a tank, in units.
 const THRESHOLD: f64 = 0.3;
-/// Allowance for two clocks: at a tank's 25 units per second, 4 ms of difference are a tenth of a
-/// unit.
+/// Allowance for two clocks: at 25 units per second, 4 ms of difference are a tenth of a unit.
 const CLOCKS_APART: f64 = 0.1;
 /// The one-way delay of the middleman. The round trip is 200 ms.
 const DELAY: Span = Span::from_millis(100);
@@ -79,8 +78,7 @@ fn says(words: &str) -> String {
     format!("document.querySelector('.verdict').textContent.includes({})", json!(words))
 }
 
-/// Plays jet car, boat and race car: the server runs them, and the browser's input must move them
-/// there.
+/// Plays jet car, boat and race car: the browser's input must move them at the server.
 fn play_hosted_games(browser: &mut Chromium, server: &ServerProcess) -> Done {
     const PLACE: &str = "[...fairpath.show.view.network.session.frame(performance.now()).slice(5, 7)]";
     for (game, name) in [(1, "jet car"), (2, "boat"), (3, "race car")] {
@@ -116,8 +114,7 @@ impl ServerProcess {
             .arg("serve")
             .arg(folder)
             .args([served_at, shown_at])
-            // The process ends when its stdin is closed, so neither an error nor Ctrl-C leaves one
-            // behind.
+            // The process ends when its stdin is closed: no error or Ctrl-C leaves it behind.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -148,8 +145,7 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Runs the server process: tanks and all games at one address, the page at another, until stdin is
-/// closed.
+/// Runs tanks and all games at one address and the page at another, until stdin is closed.
 pub(crate) fn run_server(folder: &Path, served_at: &str, shown_at: &str) -> Done {
     let config = ServerConfig { budget: BUDGET, ..ServerConfig::new(classes(), new_epoch()) };
     let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
@@ -196,8 +192,7 @@ pub(crate) fn run_server(folder: &Path, served_at: &str, shown_at: &str) -> Done
 
 /// The seed of fields, roads and winds.
 const SEED: u64 = 1;
-/// The budget of each side: a race of four cars takes 700 bytes sixty times a second, and the rest
-/// needs room too.
+/// The budget of each side: four race cars take 700 bytes sixty times a second, and others some.
 const BUDGET: Budget = Budget { bytes_per_sec: 96_000, burst_bytes: 8_000 };
 
 fn classes() -> [(ClassId, Class); 2] {
@@ -281,8 +276,7 @@ fn way(seen: &VecDeque<(i64, Vec2)>) -> f64 {
     seen.iter().zip(seen.iter().skip(1)).map(|(one, next)| one.1.distance(next.1)).sum()
 }
 
-/// Compares each true position of the page with the observer's, interpolated between two samples
-/// that are close together.
+/// Compares the page's true positions with the observer's, interpolated between close samples.
 fn compare(truths: &Value, seen: &VecDeque<(i64, Vec2)>) -> Vec<f64> {
     const LOOKS_APART_US_MAX: i64 = 20_000;
     let truths = truths.as_array().map(Vec::as_slice).unwrap_or_default();

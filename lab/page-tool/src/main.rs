@@ -57,7 +57,6 @@ impl<E: std::fmt::Display> From<E> for Failed {
 
 type Done<T = ()> = Result<T, Failed>;
 
-/// Returns the repository's root.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("this tool lies two folders below the root").to_owned()

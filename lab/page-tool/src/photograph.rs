@@ -8,8 +8,7 @@ use crate::Done;
 use crate::chromium::{Chromium, Viewport};
 use crate::trial::{recording, serve};
 
-/// The screenshots: file name, address, ticks until there is something to see, and a condition to
-/// wait for then.
+/// The screenshots: file name, address, ticks until something shows, and a condition to wait for.
 const PICTURES: [(&str, &str, u32, &str); 8] = [
     ("screens", "?scene=screens&seed=3", 600, FAR_OFF),
     ("screens-global", "?scene=screens&seed=3&placement=2", 600, "stage.frame()[47] > 2"),
@@ -54,8 +53,7 @@ fn looks() -> [(&'static str, Viewport); 4] {
     ]
 }
 
-/// Takes the screenshots of the report, which has no ticks and shows the scores of predictors on a
-/// recording.
+/// Takes screenshots of the report, which has no ticks: scores of predictors on a recording.
 fn photograph_report(browser: &mut Chromium, server: &str, folder: &Path) -> Done {
     for (suffix, viewport) in looks() {
         let tab = browser.open(&format!("http://{server}/?scene=report"), viewport)?;

@@ -1,5 +1,4 @@
-//! The moving picture of README.md: one tank on three screens, placed locally and then by a shared
-//! clock.
+//! The moving picture of README.md: a tank on three screens, placed locally, then by shared clock.
 
 use std::fs::File;
 use std::path::Path;

@@ -184,8 +184,7 @@ fn try_guess(browser: &mut Chromium, page: &str) -> Done {
     browser.close(tab)
 }
 
-/// Finds the end of a prediction that is far from everything else to click: x and y on the page,
-/// player and predictor.
+/// Finds the most isolated end of a prediction: x and y on the page, player and predictor.
 const LONELIEST_END: &str = "(() => {
     const view = fairpath.show.view, { players, horizon } = view.frame, at = 2 * horizon;
     const ends = players.flatMap((player, number) => player.isThere ? player.answers.filter(one => one.isKnown).map(one => [...view.camera.point(one.places[at], one.places[at + 1]), number, one.number]) : []);
@@ -199,8 +198,7 @@ const LONELIEST_END: &str = "(() => {
 /// Ann teleports after ten seconds.
 const BREAKS: &str = "t,entity,reason\n10,ann,teleport\n";
 
-/// Checks that dropped results are shown, and that a dropped recording is evaluated to the native
-/// evaluator's bits.
+/// Checks that dropped results show, and a dropped recording gets the native evaluator's bits.
 fn try_report(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(&format!("{page}?scene=report"), Viewport::DESKTOP)?;
     browser.wait_for(&tab, "!!window.fairpath?.page")?;
@@ -334,8 +332,7 @@ fn it_answers_to_its_controls(browser: &mut Chromium, tab: &Tab, name: &str) -> 
     Ok(())
 }
 
-/// Plays every scene natively and in the browser, with the same seed, knobs and input, and compares
-/// digests.
+/// Compares digests of every scene, native and in the browser, with equal seed, knobs and input.
 fn compare_bits(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(page, Viewport::DESKTOP)?;
     browser.wait_for(&tab, "!!window.fairpath")?;

@@ -41,7 +41,6 @@ impl Stage {
         scene::turn(self.scene.as_mut(), knob, value)
     }
 
-    /// Sets the player's input.
     pub fn steer(&mut self, right: f64, ahead: f64, fires: bool) {
         self.scene.steer(right, ahead, fires);
     }
@@ -51,12 +50,10 @@ impl Stage {
         self.scene.think()
     }
 
-    /// Plays this many ticks.
     pub fn step(&mut self, ticks: u32) {
         (0..ticks).for_each(|_| self.scene.tick());
     }
 
-    /// Returns everything there is to draw.
     pub fn frame(&self) -> Vec<f64> {
         let mut numbers = Vec::new();
         self.scene.frame(&mut numbers);
@@ -73,20 +70,18 @@ impl Stage {
         scene::digest(self.scene.as_ref()).to_string()
     }
 
-    /// Returns a text about the scene.
     pub fn words(&mut self, about: &str) -> String {
         self.scene.words(about)
     }
 
-    /// Reads a recording and, if there are any, its breaks. Returns what is wrong with the files,
-    /// or nothing.
+    /// Reads a recording and its breaks, if any. Returns what is wrong with the files, or nothing.
     pub fn read(&mut self, name: &str, bytes: &[u8], breaks: &str, cuts: Option<Vec<u8>>) -> Option<String> {
         let cuts = cuts.as_ref().map(|bytes| File { name: breaks, bytes });
         self.scene.read(File { name, bytes }, cuts).err()
     }
 
-    /// Draws one of the charts. `scale` is the number of canvas pixels per page pixel. Returns
-    /// false if there is no such chart.
+    /// Draws one of the charts. `scale` is canvas pixels per page pixel. Returns false if there is
+    /// no such chart.
     pub fn chart(&self, number: u32, canvas: HtmlCanvasElement, is_dark: bool, scale: f64) -> bool {
         let (Some(chart), Some(backend)) =
             (self.scene.chart(number), CanvasBackend::with_canvas_object(canvas))
@@ -96,8 +91,7 @@ impl Stage {
         chart.draw(&backend.into_drawing_area(), Look { is_dark, scale }).is_ok()
     }
 
-    /// Draws a chart of values that only the page has: pairs of numbers, `every` this many seconds,
-    /// up to now.
+    /// Draws a chart of the page's own values: number pairs, `every` this many seconds, up to now.
     pub fn curve(
         &self,
         pairs: &[f64],
@@ -121,8 +115,7 @@ fn flat(lines: Vec<Vec<Vec2>>) -> Vec<f64> {
     lines.into_iter().flat_map(line).collect()
 }
 
-/// A session with a server. JavaScript carries its bytes and passes the time on its own clock, in
-/// ms.
+/// A session with a server. JavaScript carries its bytes and passes its own clock's time, in ms.
 #[wasm_bindgen]
 pub struct Session {
     live: Live,
@@ -130,8 +123,7 @@ pub struct Session {
 
 #[wasm_bindgen]
 impl Session {
-    /// Starts a session of one game with a server's settings. `chance` and `luck` must be
-    /// unguessable.
+    /// Starts a session of a game with a server's settings; `chance` and `luck`: unguessable.
     pub fn begin(
         game: u32,
         seed: u32,
@@ -161,32 +153,26 @@ impl Session {
         self.live.standing(local(now)).to_vec()
     }
 
-    /// Handles an established connection.
     pub fn connected(&mut self, now: f64) {
         self.live.session().handle_connected(local(now));
     }
 
-    /// Handles a lost connection.
     pub fn disconnected(&mut self, now: f64) {
         self.live.session().handle_disconnected(None, local(now));
     }
 
-    /// Handles bytes of the ordered stream.
     pub fn hear_stream(&mut self, bytes: &[u8], now: f64) {
         self.live.session().handle_stream(bytes, local(now));
     }
 
-    /// Handles the bytes of an unordered message.
     pub fn hear_unordered(&mut self, bytes: &[u8], now: f64) {
         self.live.session().handle_unordered(bytes, local(now));
     }
 
-    /// Handles a datagram.
     pub fn hear_datagram(&mut self, bytes: &[u8], now: f64) {
         self.live.session().handle_datagram(bytes, local(now));
     }
 
-    /// Returns the next bytes for the ordered stream.
     pub fn poll_stream(&mut self, now: f64) -> Option<Vec<u8>> {
         self.live.session().handle_timeout(local(now));
         self.live.session().poll_stream(local(now))
@@ -212,30 +198,25 @@ impl Session {
         self.live.is_connected()
     }
 
-    /// Returns the number of sessions so far.
     pub fn sessions(&self) -> u32 {
         self.live.sessions()
     }
 
-    /// Plays one frame with the player's input.
     pub fn drive(&mut self, right: f64, ahead: f64, fires: bool, now: f64) {
         self.live.drive(right, ahead, fires, local(now));
     }
 
-    /// Returns everything there is to draw.
     pub fn frame(&mut self, now: f64) -> Vec<f64> {
         let mut numbers = Vec::new();
         self.live.frame(local(now), &mut numbers);
         numbers
     }
 
-    /// Returns microseconds on the shared clock, and x and y of the own tank then. Empty before the
-    /// clock is synchronised.
+    /// Returns µs on the shared clock, and the own tank's x and y; empty until the clock is known.
     pub fn truth(&mut self, now: f64) -> Vec<f64> {
         self.live.truth(local(now)).map_or_else(Vec::new, |(at, place)| vec![at as f64, place.x, place.y])
     }
 
-    /// Returns the static lines.
     pub fn ground(&self) -> Vec<f64> {
         flat(self.live.ground())
     }
@@ -269,7 +250,6 @@ impl Evaluation {
         self.evaluation.size().to_vec()
     }
 
-    /// Returns the unit of length.
     pub fn unit(&self) -> String {
         self.evaluation.unit()
     }

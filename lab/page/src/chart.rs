@@ -14,44 +14,34 @@ pub struct Chart {
     pub x_range: Option<(f64, f64)>,
     /// The smallest height of the y axis, so that noise does not fill the chart.
     pub y_least: f64,
-    /// The lines.
     pub series: Vec<Series>,
 }
 
-/// One line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// The number of the colour in [`PALETTE`].
     pub colour: u32,
-    /// The stroke of the line.
     pub stroke: Stroke,
-    /// The points, x and y.
     pub points: Vec<(f64, f64)>,
 }
 
 /// The stroke of a line, so that lines can be told apart without colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stroke {
-    /// A solid line.
     #[default]
     Solid,
-    /// A dashed line.
     Dashed,
-    /// A dotted line.
     Dotted,
 }
 
-/// The appearance of the page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Whether the background is dark.
     pub is_dark: bool,
     /// Canvas pixels per page pixel.
     pub scale: f64,
 }
 
-/// The colours of Okabe and Ito, which colour-blind readers can tell apart. Black is for the axes,
-/// and yellow for dark pages only.
+/// Okabe and Ito's colours, for colour-blind readers. Black is for axes, yellow for dark pages.
 pub const PALETTE: [RGBColor; 6] = [
     RGBColor(0xe6, 0x9f, 0x00),
     RGBColor(0x56, 0xb4, 0xe9),

@@ -2,8 +2,7 @@
 //!
 //! The scene walks tick by tick through a match of Ethereal, or through a recording that was
 //! dropped onto the page, as `fairpath-eval` does: predictors learn each tick and answer with the
-//! knowledge of that tick. Only the selected predictors walk. Their results are stored, so that the
-//! user can go back and forth.
+//! knowledge of that tick. Only selected predictors walk. Results are stored, for going back.
 
 mod roster;
 mod walker;
@@ -437,8 +436,7 @@ mod tests {
     #[test]
     fn how_often_it_thinks_does_not_matter() {
         let mut rows = String::from("t,entity,team,x,y\n");
-        // So many players that one tick takes more than one call of `think`, and none is present in
-        // the first.
+        // So many players that a tick takes several calls of `think`, none present in the first.
         for sample in 0..100 {
             for player in 0..PLAYERS_MAX {
                 rows += &format!("{},{player},1,{},{player}\n", f64::from(sample) * 0.05, sample % 70);

@@ -17,9 +17,9 @@
 //!
 //! ## Not here
 //!
-//! Time, the page's colours, the mouse: JavaScript asks for a number of ticks, gets numbers, and
-//! draws them.
+//! Time, the page's colours, the mouse: JavaScript asks for ticks, gets numbers, and draws them.
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
+#![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
 
 #[cfg(target_arch = "wasm32")]
 pub mod browser;

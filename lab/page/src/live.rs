@@ -2,8 +2,8 @@
 //!
 //! JavaScript has the WebTransport; this module has the [`Client`] and the game, with the run loop
 //! that [`fairpath::session`] prescribes. A tank belongs to the player and is replicated to the
-//! others ([`TankPublisher`](fairpath_games::online::TankPublisher)). All other games run at the server, and a
-//! [`HostedClient`](fairpath_games::online::HostedClient) plays them.
+//! others (by [`TankPublisher`](fairpath_games::online::TankPublisher)). All other games run at the
+//! server, and a [`HostedClient`](fairpath_games::online::HostedClient) plays them.
 
 mod guest;
 mod tanks;
@@ -28,7 +28,6 @@ pub struct About {
     pub seed: u64,
     /// The largest error of other clients about a tank.
     pub threshold: f64,
-    /// The motion model of a tank.
     pub model: MotionKind,
 }
 
@@ -46,20 +45,15 @@ pub struct Live {
 
 /// A game over a session, of any kind.
 trait OnlineGame {
-    /// Handles a new session.
     fn begin(&mut self, session: &mut Client<Vec2>);
-    /// Handles an event of the session.
     fn hear(&mut self, event: &ClientEvent);
     /// Plays one frame with the player's input, and sends it to the server.
     fn play(&mut self, session: &mut Client<Vec2>, hands: Hands, is_compensated: bool, now: LocalInstant);
-    /// Appends everything there is to draw.
     fn frame(&mut self, session: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>);
-    /// Returns the static lines.
     fn ground(&self) -> Vec<Vec<Vec2>>;
     /// Restarts the game, if the game has a start.
     fn again(&mut self, _session: &mut Client<Vec2>) {}
-    /// Returns microseconds on the shared clock, and the true position of the own thing, if it is
-    /// known here.
+    /// Returns µs on the shared clock and the true position of the own thing, if known here.
     fn truth(&self, _session: &mut Client<Vec2>, _now: LocalInstant) -> Option<(i64, Vec2)> {
         None
     }
@@ -101,25 +95,21 @@ impl Live {
         self.session.is_connected()
     }
 
-    /// Returns the number of sessions so far. A second one means that the server has forgotten the
-    /// first.
+    /// Returns the number of sessions so far. A second one: the server has forgotten the first.
     pub fn sessions(&self) -> u32 {
         self.sessions
     }
 
-    /// Sets whether a bot plays instead of the player, and whether the screen is compensated for
-    /// lag.
+    /// Sets whether a bot plays, and whether the screen is compensated for lag.
     pub fn set(&mut self, is_bot: bool, is_compensated: bool) {
         self.hands.is_bot = is_bot;
         self.is_compensated = is_compensated;
     }
 
-    /// Restarts the game, if the game has a start.
     pub fn again(&mut self) {
         self.table.again(&mut self.session);
     }
 
-    /// Plays one frame with the player's input, and sends it to the server.
     pub fn drive(&mut self, right: f64, ahead: f64, fires: bool, now: LocalInstant) {
         self.hands = Hands { right, ahead, fires, ..self.hands };
         while let Some(event) = self.session.poll_event() {
@@ -137,7 +127,6 @@ impl Live {
         self.table.play(&mut self.session, self.hands, self.is_compensated, now);
     }
 
-    /// Appends everything there is to draw.
     pub fn frame(&mut self, now: LocalInstant, out: &mut Vec<f64>) {
         self.table.frame(&mut self.session, now, out);
     }
@@ -154,13 +143,11 @@ impl Live {
         [millis(statistics.round_trip), millis(uncertainty), received, players.into(), own, mean, spread]
     }
 
-    /// Returns microseconds on the shared clock, and the own tank's position then: for tests that
-    /// compare it with what others see.
+    /// Returns µs on the shared clock and the own tank's position, for tests that compare views.
     pub fn truth(&mut self, now: LocalInstant) -> Option<(i64, Vec2)> {
         self.table.truth(&mut self.session, now)
     }
 
-    /// Returns the static lines.
     pub fn ground(&self) -> Vec<Vec<Vec2>> {
         self.table.ground()
     }
@@ -177,8 +164,7 @@ mod tests {
 
     const ABOUT: About = About { seed: 1, threshold: 0.3, model: MotionKind::Circular };
 
-    /// Runs a server and the page's client, byte for byte, without a network between them. `look`
-    /// is called every 5 ms.
+    /// Runs a server and the page's client without a network. `look` is called every 5 ms.
     fn played(game: u32, secs: i64, mut look: impl FnMut(&mut Live, &mut Server<Vec2>, i64)) {
         let class = || Class::new(Trigger::within(ABOUT.threshold));
         let classes = [(TANK, class().with_model(ABOUT.model)), (SHOT, class())];

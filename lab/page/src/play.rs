@@ -1,11 +1,9 @@
-//! Play: drive a tank, a jet car, a boat or a race car over a bad network, with and without lag
-//! compensation.
+//! Play: drive a tank, a jet car, a boat or a race car over a bad network.
 //!
 //! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the
 //! server plays the inputs that have arrived, and the screen shows the states that have come back.
 //! With compensation the screen also plays the inputs that the server has not seen yet, by the
-//! server's own rules. Bots run at the server and see everything without delay: the difference is
-//! the cost of lag.
+//! server's own rules. Bots run at the server without delay: the difference is the cost of lag.
 
 pub(crate) mod jet_car;
 pub(crate) mod race;
@@ -57,7 +55,6 @@ pub struct PlayScene {
     others: Vec<f64>,
 }
 
-/// The player's input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hands {
     pub(crate) right: f64,
@@ -81,7 +78,6 @@ pub(crate) enum Sprite {
     Flag,
 }
 
-/// One thing to draw.
 #[derive(Clone, Copy)]
 pub(crate) struct Thing {
     pub(crate) kind: Sprite,
@@ -109,7 +105,6 @@ impl Thing {
 pub(crate) trait PlayedGame {
     /// The rules that a client can play by itself.
     type Rules: Simulate;
-    /// The tick rate of the game.
     const TICK_RATE: TickRate;
 
     fn rules(&self) -> Self::Rules;
@@ -146,8 +141,7 @@ type InputOf<G> = <<G as PlayedGame>::Rules as Simulate>::Input;
 trait AnyLaggedGame {
     fn tick(&mut self, hands: Hands, now: SharedInstant);
     fn set(&mut self, lag: Span, is_compensated: bool);
-    /// Returns the error of the screen at the instant when the player's input counted: of the own
-    /// thing, and the mean of the others.
+    /// Returns the screen's error when the player's input counted: own thing, mean of the others.
     fn apart(&self) -> (f64, f64);
     fn frame(&self, out: &mut Vec<f64>);
     fn things(&self, out: &mut Vec<f64>);
@@ -181,8 +175,7 @@ impl<G: PlayedGame> LaggedGame<G> {
         Self { rules: game.rules(), game, way, lag: round_trip, ticks: 0, shown, apart: (0.0, 0.0) }
     }
 
-    /// Compares what was shown with the state at the server when it counts: a shot at a shown
-    /// target arrives half a round trip later.
+    /// Compares what was shown with the server's state when it counts, half a round trip later.
     fn compare(&mut self, now: SharedInstant) {
         let own = self.way.drawn_own().position;
         let others = self.game.others(self.way.shown());
@@ -353,8 +346,7 @@ impl Scene for PlayScene {
     }
 }
 
-/// Returns the chart of a screen's error: pairs of numbers, the own thing's and the others',
-/// `every` this many seconds, up to now.
+/// Returns the chart of a screen's error: pairs (own, others), one `every` so many seconds, to now.
 pub(crate) fn apart_over_time(pairs: &[f64], every: f64) -> Chart {
     let count = pairs.len() / 2;
     let series = (0..2).map(|which| {

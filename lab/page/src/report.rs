@@ -25,7 +25,6 @@ impl RecordingEvaluation {
         Ok(Self { play, stage, question })
     }
 
-    /// Returns the names of all predictors.
     pub fn names() -> impl Iterator<Item = &'static str> {
         all().iter().map(|candidate| candidate.name)
     }
@@ -35,14 +34,12 @@ impl RecordingEvaluation {
         [self.play.players.len() as f64, self.play.secs(), self.stage.hit_radius()]
     }
 
-    /// Returns the unit of length.
     pub fn unit(&self) -> String {
         self.play.unit.to_string()
     }
 
     /// Returns the score of a predictor: the mean error at each horizon, the share of hits in per
-    /// cent, packets per player and second. Returns `None` if the predictor needs more than the
-    /// recording contains.
+    /// cent, packets per player and second. `None` if it needs more data.
     pub fn score(&self, number: usize) -> Option<Vec<f64>> {
         let mut predictor = all().get(number)?.make(&self.stage);
         let players = score(&self.play, predictor.as_mut(), &self.question).ok()?;
@@ -52,8 +49,7 @@ impl RecordingEvaluation {
     }
 }
 
-/// Reads a recording into the form that predictors use. The error says what is wrong, where, and
-/// how to fix it.
+/// Reads a recording for predictors. The error says what is wrong, where, and how to fix it.
 pub(crate) fn read_play(file: File<'_>, breaks: Option<File<'_>>) -> Result<Play, String> {
     let recording = recording::read(file, breaks).map_err(|error| error.to_string())?;
     let play = Play::from_recording(&recording.without_height());

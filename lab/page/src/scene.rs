@@ -1,5 +1,4 @@
-//! The interface of all scenes: they are played in ticks, have knobs, and show themselves as
-//! numbers.
+//! The interface of all scenes: played in ticks, turned by knobs, shown as numbers.
 
 use std::borrow::Cow;
 
@@ -22,18 +21,15 @@ pub trait Scene {
     fn knobs(&self) -> Cow<'static, [Knob]>;
     /// Turns a knob. The value is within the knob's range.
     fn turn(&mut self, knob: &str, value: f64);
-    /// Sets the player's input from now on: −1 to 1 to the right and ahead, and whether the player
-    /// fires.
+    /// Sets the player's input: −1 to 1 to the right and ahead, and whether the player fires.
     fn steer(&mut self, _right: f64, _ahead: f64, _fires: bool) {}
-    /// Plays one tick.
     fn tick(&mut self);
     /// Does a piece of the deferred work, small enough for one frame, and returns whether there is
     /// more. The result does not depend on how often or when this is called.
     fn think(&mut self) -> bool {
         false
     }
-    /// Appends everything there is to draw, as plain numbers in the order that each scene
-    /// documents.
+    /// Appends everything to draw, as plain numbers in the order that each scene documents.
     fn frame(&self, out: &mut Vec<f64>);
     /// Returns the static lines of the scene. Closed lines end where they begin.
     fn ground(&self) -> Vec<Vec<Vec2>> {
@@ -43,8 +39,7 @@ pub trait Scene {
     fn chart(&self, _number: u32) -> Option<Chart> {
         None
     }
-    /// Reads a recording that was dropped onto the page, and its breaks. The error says what is
-    /// wrong with the file.
+    /// Reads a dropped recording and its breaks. The error says what is wrong with the file.
     fn read(&mut self, _file: File<'_>, _breaks: Option<File<'_>>) -> Result<(), String> {
         Err("this scene does not read files; drop the file onto `guess` or `report`".into())
     }
@@ -62,18 +57,14 @@ pub type File<'a> = fairpath_eval::recording::Source<'a>;
 pub struct Knob {
     /// The name in the page and in its address.
     pub name: &'static str,
-    /// The smallest value.
     pub low: f64,
-    /// The largest value.
     pub high: f64,
-    /// The step between two values.
     pub step: f64,
     /// The default value.
     pub usual: f64,
 }
 
 impl Knob {
-    /// Creates a knob with a range.
     pub const fn new(name: &'static str, low: f64, high: f64, step: f64, usual: f64) -> Self {
         Self { name, low, high, step, usual }
     }
@@ -95,7 +86,6 @@ impl Knob {
 /// The names of the scenes, as in the page's address.
 pub const NAMES: [&str; 4] = ["screens", "told", "guess", "play"];
 
-/// Creates the scene of this name.
 pub fn scene(name: &str, seed: u64) -> Option<Box<dyn Scene>> {
     Some(match name {
         "screens" => Box::new(crate::screens::Screens::new(seed)),

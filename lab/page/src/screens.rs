@@ -27,7 +27,6 @@ use crate::scene::{Knob, Scene, TICK_RATE, begin, dice};
 /// The ways of placing, as the knob counts them.
 pub const PLACEMENTS: [&str; WAYS] = ["local", "hop", "global", "global-estimated"];
 
-/// Receivers.
 pub const SCREENS: usize = 3;
 
 const KNOBS: &[Knob] = &[
@@ -42,8 +41,7 @@ const KNOBS: &[Knob] = &[
     Knob::choice("model", 2, 1),
 ];
 
-/// How much of the paths is drawn: two seconds and a half, a little more than the longest delay
-/// twice.
+/// How much of the paths is drawn: 2.5 s, a little more than the longest delay twice.
 const TRAIL_TICKS: usize = 150;
 /// How many of the last DR vectors are marked on the exported path; more are not within the trail.
 const MARKS_MAX: usize = 24;
@@ -55,9 +53,8 @@ const CHART_TICKS: usize = 12 * 60;
 /// Its frame, in order: seconds; the real tank's x, y and heading; the exported x and y; bytes and
 /// DR vectors so far; the placement shown; then for each screen x, y, heading and whether there is
 /// anything to see, the error now, and for each placement the mean error, the mean before export
-/// error and the mean after export error; then how many points a trail has, and the trails of
-/// the truth, of the export and of each screen as x, y; then how many DR vectors are marked, as x,
-/// y.
+/// error and the mean after export error; then how many points a trail has, and the trails of the
+/// truth, of the export and of each screen as x, y; then how many DR vectors are marked, as x, y.
 pub struct Screens {
     seed: u64,
     game: Match,
@@ -138,7 +135,7 @@ impl Screens {
         self.measure_anew();
     }
 
-    /// What was measured under other circumstances is no measure of these.
+    /// Resets the measurements: those under other settings do not count.
     fn measure_anew(&mut self) {
         self.viewers.iter_mut().for_each(Viewer::measure_anew);
     }
@@ -184,7 +181,7 @@ impl Scene for Screens {
         match knob {
             "placement" => {
                 self.placement = value as usize;
-                // What one way of placing drew is not where the other was.
+                // The trails of another placement do not continue.
                 self.trails[2..].iter_mut().for_each(VecDeque::clear);
                 self.errors.iter_mut().for_each(VecDeque::clear);
             }

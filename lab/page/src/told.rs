@@ -1,13 +1,11 @@
-//! Who gets told: schedulers side by side, on the same motion, through the same links, at the same
-//! budget.
+//! Schedulers side by side, on the same motion, through the same links, at the same budget.
 //!
-//! One owner cuts DR vectors and three receivers want them; there is budget for some of the copies
-//! only. Every scheduler decides for itself who is told, in a lane of its own, and an omniscient
-//! observer integrates how wrong each receiver has been. It is the laboratory's fairness experiment,
-//! tick by tick; a test holds it to the laboratory's numbers.
+//! One owner cuts DR vectors for three receivers; the budget covers only some of the copies. Each
+//! scheduler decides in a lane of its own, and an omniscient observer integrates each receiver's
+//! error. It is the laboratory's fairness experiment; a test holds it to the laboratory's numbers.
 //!
-//! What is shown follows from the seed, the knobs and the tick alone: turning a knob plays the heat
-//! again up to the same tick, so that schedulers are always compared over the same past.
+//! The frame follows from seed, knobs and tick alone: turning a knob replays the heat up to the
+//! same tick, so that schedulers are always compared over the same past.
 
 mod lane;
 mod scheduler;
@@ -43,8 +41,7 @@ const KNOBS: &[Knob] = &[
     Knob::choice("model", 2, 0),
 ];
 
-/// How long a heat is. Two minutes: about 400 triggers, after which the order of schedulers hardly
-/// ever changes.
+/// The length of a heat: two minutes, about 400 triggers. Then the order hardly ever changes.
 pub const HEAT_TICKS: u64 = 120 * 60;
 /// How often mean and spread are written down for the charts: twice a second.
 const SAMPLE_TICKS: u64 = 30;
@@ -52,7 +49,6 @@ const SAMPLE_TICKS: u64 = 30;
 const THRESHOLD: f64 = 0.3;
 /// How long the owner is silent at most: as in the laboratory.
 const HEARTBEAT: Span = Span::from_secs(1);
-/// Receivers.
 const RECEIVERS: usize = 3;
 const TANK: EntityId = EntityId(1);
 
@@ -97,7 +93,7 @@ impl Settings {
     }
 }
 
-/// One motion and everybody who schedules it.
+/// One motion and its schedulers.
 struct Heat {
     game: Match,
     ticks: u64,
@@ -118,7 +114,7 @@ impl Heat {
         )
         .expect("the configuration for a lone tank is sound");
         let links: Vec<LinkConfig> = (0..RECEIVERS).map(|receiver| settings.link(receiver)).collect();
-        // All lanes throw the same dice: who gets lost in one would have in the others.
+        // All lanes use the same random numbers: a loss in one is a loss in all.
         let lanes = settings
             .schedulers()
             .iter()
@@ -134,8 +130,7 @@ impl Heat {
         }
     }
 
-    /// One tick of everybody. The order is the laboratory's: what arrives, what is cut, what
-    /// leaves, what is seen.
+    /// Plays one tick in the laboratory's order: arrivals, cuts, departures, observations.
     fn tick(&mut self) {
         if self.ticks > 0 {
             self.game.step();

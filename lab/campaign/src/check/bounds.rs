@@ -10,7 +10,6 @@ use fairpath::time::SharedInstant;
 
 use super::{Findings, Law};
 
-/// Checks the sizes of queues.
 #[derive(Debug, Default)]
 pub(crate) struct BoundCheck;
 

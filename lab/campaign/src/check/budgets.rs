@@ -1,9 +1,7 @@
-//! Bytes stay within the budget, copies keep the class's least interval, claims stay within the
-//! scheduler's budget.
+//! Bytes and claims stay within their budgets, and copies keep the class's least interval.
 //!
 //! The model: a token bucket for each link that every datagram draws from and that must not become
-//! negative. Streams draw from the real bucket too; here they do not, so this is the upper bound
-//! for datagrams.
+//! negative. Streams draw only from the real bucket, so this is an upper bound.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +14,12 @@ use fairpath_sim::DatagramRoute;
 use super::{Findings, Law};
 use crate::plan::SchedulerPlan;
 
-/// The bytes, copies and claims spent.
 #[derive(Debug)]
 pub(crate) struct BudgetCheck {
     budget: Budget,
     interval_min: Span,
     scheduler: SchedulerPlan,
-    /// One bucket per transport and direction. A real bucket outlives its transport, so this model
-    /// allows one more burst per transport.
+    /// One bucket per route. Real buckets outlive transports, so this allows one more burst each.
     buckets: BTreeMap<DatagramRoute, BudgetBucket>,
     departed: BTreeMap<(EntityId, ReceiverId), SharedInstant>,
     claims: ClaimCount,
@@ -35,7 +31,6 @@ struct BudgetBucket {
     at: SharedInstant,
 }
 
-/// The claims made, and the claims allowed.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClaimCount {
     made: f64,
@@ -78,7 +73,6 @@ impl BudgetCheck {
         self.buckets.retain(|way, _| way.client != client || !way.is_up);
     }
 
-    /// Takes in a departed copy.
     pub(crate) fn on_departed(
         &mut self,
         pair: (EntityId, ReceiverId),
@@ -92,7 +86,6 @@ impl BudgetCheck {
         });
     }
 
-    /// Forgets removed pairs.
     pub(crate) fn on_removed(&mut self, left: Removed) {
         self.departed.retain(|(entity, receiver), _| match left {
             Removed::Entity(gone) => *entity != gone,
@@ -101,8 +94,7 @@ impl BudgetCheck {
         });
     }
 
-    /// Takes in a trigger: its candidates, the copies claimed, and the candidates without any
-    /// earlier copy.
+    /// Takes in a trigger: its candidates, the copies claimed, candidates without any earlier copy.
     pub(crate) fn on_trigger(
         &mut self,
         candidates: usize,
@@ -125,7 +117,6 @@ impl BudgetCheck {
         });
     }
 
-    /// Forgets everything, for a restarted server.
     pub(crate) fn on_restarted(&mut self) {
         self.buckets.clear();
         self.departed.clear();

@@ -1,5 +1,4 @@
-//! No reliable message is lost, duplicated or reordered within a session; a lost session lists the
-//! undelivered ones.
+//! No reliable message is lost, doubled or reordered; a lost session lists the undelivered ones.
 //!
 //! The model: messages belong to lanes, one for each sender's session, target and delivery, and are
 //! numbered within their lane. Every message carries its lane and number.
@@ -11,7 +10,6 @@ use fairpath::time::SharedInstant;
 
 use super::{Findings, Law};
 
-/// A lane's number, in the order of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallLaneId(u32);
 
@@ -56,12 +54,10 @@ enum LaneEnd {
     Open,
     /// It was lost: every message must have arrived or be listed as undelivered.
     Lost,
-    /// One end died, or a message may have been refused: nothing is owed, but no message may arrive
-    /// twice.
+    /// One end died or a message may have been refused: nothing is owed, but none may come twice.
     Excused,
 }
 
-/// All lanes of a run.
 #[derive(Debug, Default)]
 pub(crate) struct CallCheck {
     lanes: Vec<CallLane>,
@@ -69,8 +65,7 @@ pub(crate) struct CallCheck {
 }
 
 impl CallCheck {
-    /// Returns the next message of a lane. Call [`on_sent`](Self::on_sent) if the session accepted
-    /// it.
+    /// Returns a lane's next message. Call [`on_sent`](Self::on_sent) if the session accepted it.
     pub(crate) fn next(&mut self, name: &str, delivery: Delivery) -> NumberedCall {
         let key = (name.to_owned(), delivery as u8);
         let lane = *self.by_name.entry(key).or_insert_with(|| {
@@ -93,7 +88,6 @@ impl CallCheck {
         self.lanes[parcel.lane.0 as usize].sent = parcel.number + 1;
     }
 
-    /// Takes in a message that arrived at `receiver`.
     pub(crate) fn on_received(
         &mut self,
         bytes: &[u8],
@@ -136,8 +130,7 @@ impl CallCheck {
         lane.receiver.get_or_insert_with(|| receiver.to_owned());
     }
 
-    /// Takes in a lost session of the sender and its undelivered messages. `prefix` selects the
-    /// lanes.
+    /// Takes in a sender's lost session and undelivered messages. `prefix` selects the lanes.
     pub(crate) fn on_lost(&mut self, prefix: &str, undelivered: &[Undelivered]) {
         for lane in
             self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == LaneEnd::Open)

@@ -1,5 +1,4 @@
-//! Shared clocks never run backwards within a session, run at most 5 % off, and are at most as
-//! wrong as they report.
+//! Shared clocks never run backwards in a session, run at most 5 % off, and err within their bound.
 //!
 //! The model is the true time. A clock that was stepped, or drifts more than real clocks, may be
 //! wrong until its next session; it may never run backwards.
@@ -10,11 +9,9 @@ use fairpath::time::{LocalInstant, SharedInstant, Span};
 
 use super::{Findings, Law};
 
-/// The readings of every clock.
 #[derive(Debug, Default)]
 pub(crate) struct ClockCheck {
     seen: BTreeMap<usize, ClockReading>,
-    /// The clocks that are excused.
     excused: BTreeMap<usize, ClockExcuse>,
     /// The largest error of each client's clock in its session.
     worst: BTreeMap<usize, Span>,
@@ -48,7 +45,6 @@ impl ClockCheck {
     /// The time to get enough samples after healing.
     const HEARS_WITHIN: Span = Span::from_secs(2);
 
-    /// Takes in a reading of a client's shared clock.
     pub(crate) fn on_reading(
         &mut self,
         (client, session): (usize, u32),
@@ -82,12 +78,10 @@ impl ClockCheck {
         });
     }
 
-    /// Takes in a clock step.
     pub(crate) fn on_step(&mut self, client: usize, now: SharedInstant) {
         self.excused.insert(client, ClockExcuse::Stepped(now));
     }
 
-    /// Takes in an excessive drift.
     pub(crate) fn on_drift(&mut self, client: usize) {
         self.excused.insert(client, ClockExcuse::Drifts);
     }
@@ -98,8 +92,7 @@ impl ClockCheck {
         if self.is_excused(client, since) { None } else { self.worst.get(&client).copied() }
     }
 
-    /// Returns what is wrong with a clock that has had a symmetric link without faults since
-    /// `healed_at`.
+    /// Returns what is wrong with a clock on a symmetric link without faults since `healed_at`.
     pub(crate) fn unsettled(
         &self,
         client: usize,

@@ -17,7 +17,6 @@ pub(crate) struct ExpectedObject {
     pub(crate) groups: BTreeMap<u8, Vec<u8>>,
 }
 
-/// Compares server and clients with the expected states.
 #[derive(Debug)]
 pub(crate) struct ConvergenceCheck {
     desired: BTreeMap<EntityId, ExpectedObject>,
@@ -34,7 +33,6 @@ impl ConvergenceCheck {
         Self { desired }
     }
 
-    /// Returns what is wrong at the server.
     pub(crate) fn server(&self, server: &Server<Vec2>, now: SharedInstant) -> Option<String> {
         self.desired.iter().find_map(|(object, desired)| {
             let id = object.0;
@@ -55,7 +53,6 @@ impl ConvergenceCheck {
         })
     }
 
-    /// Returns what is wrong at a client.
     pub(crate) fn client(
         &self,
         index: usize,

@@ -1,5 +1,4 @@
-//! A settled ledger equals the error computed from all arrivals; otherwise it reports that it is
-//! not settled.
+//! A ledger equals the error computed from all arrivals, or it reports that it is not settled.
 //!
 //! Compared, for each object and receiver: the ledger's accumulated error at its last update, with
 //! the integral of the distance between the exported path and the path of the newest DR vector that
@@ -45,12 +44,10 @@ pub(crate) struct LedgerCheck {
 #[derive(Debug, Default)]
 struct ExportedPath {
     pieces: Vec<(SharedInstant, DrVector<Vec2>)>,
-    /// The sum over pieces: how much earlier the ledger sees a piece begin than it was booked,
-    /// times the distance.
+    /// The sum over pieces of how much earlier the ledger sees one begin, times the distance.
     late: f64,
     booked_until: SharedInstant,
-    /// Whether a DR vector was ever stamped with a future time: then the ledger is ahead of time
-    /// too.
+    /// Whether a DR vector ever had a future time stamp: then the ledger is ahead of time too.
     is_from_the_future: bool,
 }
 
@@ -68,7 +65,6 @@ struct FollowedPath {
     off_since: Option<SharedInstant>,
 }
 
-/// The ledger's values for a pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LedgerReading {
     pub(crate) accumulated: f64,
@@ -76,8 +72,7 @@ pub(crate) struct LedgerReading {
 }
 
 impl LedgerCheck {
-    /// The step of the integration. At 25 units per second and a turn of 45° a second it is
-    /// accurate to a ten-thousandth.
+    /// The integration step: accurate to a ten-thousandth at 25 units per second and 45° a second.
     const STEP: Span = Span::from_millis(4);
     /// By how much an owner's clock may be ahead: the dispatcher's tolerance.
     const AHEAD_MAX: Span = Span::from_millis(50);
@@ -88,11 +83,9 @@ impl LedgerCheck {
         Self { horizon, objects: BTreeMap::new(), pages: BTreeMap::new() }
     }
 
-    /// How long a settled ledger may be off. An overdue copy counts as lost; if it arrives after
-    /// all, the ledger is corrected by its receipt.
+    /// How long a settled ledger may be off: an overdue copy counts as lost until its receipt.
     const LEARNS_WITHIN: Span = Span::from_secs(3);
 
-    /// Takes in a DR vector that the server got, with its receivers.
     pub(crate) fn on_generated(
         &mut self,
         vector: &DrVector<Vec2>,
@@ -116,7 +109,6 @@ impl LedgerCheck {
         }
     }
 
-    /// Takes in an update of an object's ledger.
     pub(crate) fn on_looked(&mut self, entity: EntityId, now: SharedInstant) {
         let exports = self.objects.entry(entity).or_default();
         exports.booked_until = exports.booked_until.max(now);
@@ -138,7 +130,6 @@ impl LedgerCheck {
         });
     }
 
-    /// Takes in a DR vector that a receiver processed.
     pub(crate) fn on_heard(&mut self, receiver: ReceiverId, vector: &DrVector<Vec2>, now: SharedInstant) {
         // Datagrams of an earlier run of the server may still be in flight.
         let exported = self.objects.get(&vector.entity);
@@ -155,7 +146,6 @@ impl LedgerCheck {
         page.followed.push((now, *vector));
     }
 
-    /// Forgets everything, for a restarted server.
     pub(crate) fn on_restarted(&mut self) {
         *self = Self::new(self.horizon);
     }
@@ -198,8 +188,7 @@ impl LedgerCheck {
 }
 
 impl FollowedPath {
-    /// Integrates up to the ledger's time. The past does not change: arrivals are known when they
-    /// happen.
+    /// Integrates up to the ledger's time. Arrivals are known when they happen: the past is final.
     fn integrate(&mut self, exports: &ExportedPath, horizon: Span) {
         let Some((first, _)) = self.followed.first() else { return };
         let (mut at, until) = (self.until.unwrap_or(*first), exports.booked_until);

@@ -24,8 +24,7 @@ pub(crate) use placed::PlacementCheck;
 /// A law that must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Law {
-    /// No reliable message is lost, duplicated or reordered while its session lives; a lost session
-    /// lists the undelivered ones.
+    /// No reliable message is lost, doubled or reordered; a lost session lists the undelivered.
     Calls,
     /// Placement never returns to older information.
     Placed,
@@ -44,7 +43,6 @@ pub enum Law {
 }
 
 impl Law {
-    /// All laws.
     pub const ALL: [Self; 8] = [
         Self::Calls,
         Self::Placed,
@@ -57,14 +55,11 @@ impl Law {
     ];
 }
 
-/// A law that did not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// The law.
     pub law: Law,
     /// The true time.
     pub at: SharedInstant,
-    /// What happened.
     pub what: String,
 }
 
@@ -74,18 +69,15 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The first violation, and how often each law was checked, so that a checker that never runs is
-/// noticed.
+/// The first violation, and how often each law was checked: a checker that never runs is noticed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// The first law that did not hold.
     pub violation: Option<Violation>,
     /// How often each law was checked, in the order of [`Law::ALL`].
     pub looked: [u64; Law::ALL.len()],
 }
 
 impl Findings {
-    /// Checks one law once.
     pub(crate) fn check(&mut self, law: Law, at: SharedInstant, holds: bool, what: impl FnOnce() -> String) {
         self.looked[law as usize] += 1;
         if !holds && self.violation.is_none() {

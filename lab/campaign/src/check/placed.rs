@@ -22,8 +22,7 @@ pub(crate) struct PlacementCheck {
     /// By viewer and session, and object.
     followed: BTreeMap<((usize, u32), EntityId), SharedInstant>,
     passed_on: BTreeMap<EntityId, SharedInstant>,
-    /// The viewers that went back in this frame. They are cleared if the object had left and come
-    /// back.
+    /// Viewers that went back in this frame; cleared if the object had left and come back.
     suspects: Vec<(usize, EntityId, SharedInstant, SharedInstant)>,
 }
 
@@ -38,7 +37,6 @@ impl PlacementCheck {
         }
     }
 
-    /// Takes in a DR vector that a viewer follows.
     pub(crate) fn on_followed(
         &mut self,
         (viewer, session): (usize, u32),
@@ -93,7 +91,6 @@ impl PlacementCheck {
         self.suspects.retain(|(who, about, ..)| (*who, *about) != (viewer, object));
     }
 
-    /// Takes in a DR vector that the server forwards.
     pub(crate) fn on_generated(
         &mut self,
         vector: &DrVector<Vec2>,
@@ -107,7 +104,6 @@ impl PlacementCheck {
         });
     }
 
-    /// Forgets the objects, for a restarted server.
     pub(crate) fn on_restarted(&mut self) {
         self.passed_on.clear();
     }

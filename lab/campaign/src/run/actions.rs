@@ -89,8 +89,7 @@ impl WorldRun<'_> {
         let Some(tank) = self.seats[other].tank.filter(|_| other != index) else { return };
         let name = format!("c{index}.{}~o{}@{}", self.seats[index].session, tank.0, self.epoch);
         let parcel = self.calls.next(&name, delivery);
-        // Each caller has a method of its own: of newest calls to one method only the newest
-        // counts, whichever client made it.
+        // Of newest calls to one method only the newest counts: each caller has its own method.
         let method = 100 + index as u32;
         if world.client(index).call_owner(tank, method, &parcel.to_bytes(8), delivery).is_ok() {
             self.calls.on_sent(parcel);

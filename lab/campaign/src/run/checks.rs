@@ -61,8 +61,7 @@ impl WorldRun<'_> {
 
     fn check_ledgers(&mut self, world: &mut World, now: SharedInstant) {
         for index in 0..self.plan.clients {
-            // A client that does not know yet that the server restarted has an id that may belong
-            // to another client now.
+            // A client unaware of a server restart has an id that may be another's now.
             let is_one = |id: &ClientId| self.seats.iter().filter(|seat| seat.id == Some(*id)).count() == 1;
             let known = world.client(index).id();
             let Some(id) = self.seats[index].id.filter(|id| known == Some(*id) && is_one(id)) else {
@@ -90,7 +89,6 @@ impl WorldRun<'_> {
         }
     }
 
-    /// Returns the clock error of an object's owner.
     fn owners_clock_error(&self, owner: Option<Party>) -> Option<Span> {
         let Some(Party::Client(id)) = owner else { return Some(Span::ZERO) };
         let index = self.seats.iter().position(|seat| seat.id == Some(id))?;

@@ -138,15 +138,13 @@ impl WorldRun<'_> {
         }
     }
 
-    /// Wakes a stalled client and handles its events before its player acts: its session may have
-    /// changed.
+    /// Wakes a stalled client and handles its events first: its session may have changed.
     fn wake(&mut self, world: &mut World, who: usize, now: SharedInstant) {
         world.wake(who);
         self.handle_events(world, now);
     }
 
-    /// Crashes and restarts a client. Its pending events are handled first; its unsent calls are no
-    /// longer owed.
+    /// Crashes and restarts a client after its pending events. Its unsent calls are not owed.
     fn crash(&mut self, world: &mut World, who: usize, now: SharedInstant) {
         self.handle_events(world, now);
         let session = self.seats[who].session;

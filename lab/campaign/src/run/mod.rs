@@ -25,10 +25,8 @@ use crate::check::{BoundCheck, BudgetCheck, CallCheck, ClockCheck, Findings, Led
 use crate::events::{EventLog, RecordingScheduler, RecordingTap, SessionCounter, WorldEvent};
 use crate::plan::{Drivers, Plan};
 
-/// The outcome of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOutcome {
-    /// The findings of the checkers.
     pub findings: Findings,
     /// A digest of all events: the same plan gives the same digest.
     pub digest: u64,
@@ -71,7 +69,6 @@ const MOVES_ON: Span = Span::from_millis(1_500);
 /// How long objects are at rest before the first check for convergence.
 const RESTS: Span = Span::from_secs(2);
 
-/// A plan that is being run.
 struct WorldRun<'a> {
     plan: &'a Plan,
     trace: &'a mut dyn FnMut(&dyn Debug),
@@ -101,7 +98,6 @@ struct WorldRun<'a> {
     is_over: bool,
 }
 
-/// The player of one client.
 #[derive(Clone, Debug, Default)]
 struct ClientPlayer {
     /// Its current or last session, counted over all clients.
@@ -239,7 +235,6 @@ impl<'a> WorldRun<'a> {
         }
     }
 
-    /// Handles all events since the last frame.
     fn handle_events(&mut self, world: &mut World, now: SharedInstant) {
         self.handle_recorded_events();
         for index in 0..self.plan.clients {
@@ -307,8 +302,7 @@ impl<'a> WorldRun<'a> {
                     self.calls.on_lost(&format!("c{index}.{session}>"), &undelivered);
                     self.calls.excuse(&format!("c{index}.{session}~"));
                     if let Some(tank) = seat.tank {
-                        // The server may not know yet, and keep calls of other clients to the
-                        // owner.
+                        // The server may not know yet, and keep calls to the owner.
                         self.calls.excuse(&format!("~o{}@", tank.0));
                     }
                     (seat.id, seat.tank) = (None, None);
@@ -325,8 +319,7 @@ impl<'a> WorldRun<'a> {
                 ClientEvent::Refused { object, .. } => {
                     self.calls.excuse(&format!("c{index}.{session}~o{}@", object.0));
                     if seat.tank == Some(object) && world.client(index).owner(object).is_none() {
-                        // The object never existed, or the session ended meanwhile; that event
-                        // comes next.
+                        // The object never existed, or the session ended: see the next event.
                         self.calls.excuse(&format!("~o{}@", object.0));
                         seat.tank = None;
                     }
@@ -371,7 +364,6 @@ fn classes(plan: &Plan) -> [(ClassId, Class); 3] {
     ]
 }
 
-/// Returns a match with a tank for each client.
 fn game(plan: &Plan) -> Match {
     let red = plan.clients as u32 / 2;
     let tanks = [red, plan.clients as u32 - red];

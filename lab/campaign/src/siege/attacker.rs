@@ -50,7 +50,6 @@ pub enum Attack {
 }
 
 impl Attack {
-    /// All attacks.
     pub const ALL: [Self; 15] = [
         Self::None,
         Self::Garbage,
@@ -73,11 +72,8 @@ impl Attack {
 /// One action of an attacker on its transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttackStep {
-    /// Writes to the ordered stream.
     Stream(Vec<u8>),
-    /// Sends an independent message.
     Unordered(Vec<u8>),
-    /// Sends a datagram.
     Datagram(Vec<u8>),
     /// Opens another connection and sends nothing on it.
     OpenSilently,
@@ -130,13 +126,11 @@ impl Attacker {
         }
     }
 
-    /// Takes in a new transport.
     pub fn on_connected(&mut self, now: LocalInstant) {
         self.client.handle_connected(now);
         (self.is_welcome, self.gave_up) = (false, false);
     }
 
-    /// Takes in a closed transport.
     pub fn on_disconnected(&mut self, now: LocalInstant) {
         self.client.handle_disconnected(None, now);
     }
@@ -149,23 +143,20 @@ impl Attacker {
         }
     }
 
-    /// Takes in an unordered message.
     pub fn on_unordered(&mut self, bytes: &[u8], now: LocalInstant) {
         if self.attack != Attack::NeverReads {
             self.client.handle_unordered(bytes, now);
         }
     }
 
-    /// Takes in a datagram. Without a clock reply there is no session, so even
-    /// [`Attack::NeverReads`] reads datagrams until it is connected.
+    /// Takes in a datagram. Even [`Attack::NeverReads`] reads them until it has a clock reply.
     pub fn on_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
         if self.attack != Attack::NeverReads || !self.client.is_connected() {
             self.client.handle_datagram(bytes, now);
         }
     }
 
-    /// Returns whether it reads from its transport. If not, the transport's flow control blocks the
-    /// server.
+    /// Returns whether it reads. If not, the transport's flow control blocks the server.
     pub fn reads(&self) -> bool {
         self.attack != Attack::NeverReads || !self.is_welcome
     }
@@ -413,8 +404,7 @@ impl Attacker {
         })
     }
 
-    /// Motion whose number is an infinity: no encoder writes it, so it is put where another one
-    /// stands.
+    /// Returns motion with an infinite number: no encoder writes it, so it overwrites another one.
     fn not_numbers(&mut self, now: SharedInstant) -> Option<Vec<u8>> {
         const ELSE: f64 = 1e29;
         let header =

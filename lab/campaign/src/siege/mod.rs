@@ -2,8 +2,7 @@
 //!
 //! An [`Attacker`] is a real client whose messages are modified and supplemented on their way out.
 //! It has no socket: [`besiege`] runs one against a server in virtual time, where the effect on
-//! other clients can be measured exactly. The tests and the benchmark of real sockets send the same
-//! messages over QUIC.
+//! other clients can be measured exactly. Tests and benchmark send the same over QUIC.
 
 mod attacker;
 mod run;

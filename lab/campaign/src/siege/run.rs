@@ -1,5 +1,4 @@
-//! An attack in virtual time: six honest clients and an attacker, and the error of the honest
-//! clients about each other.
+//! An attack in virtual time: six honest clients, an attacker, and the errors of the honest ones.
 
 use fairpath::random::Random;
 use fairpath::session::{
@@ -18,7 +17,6 @@ use crate::plan::SchedulerPlan;
 /// The configuration of the attacked server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Defence {
-    /// The scheduler.
     pub scheduler: SchedulerPlan,
     /// The most objects of one client.
     pub objects_max: usize,
@@ -26,7 +24,6 @@ pub struct Defence {
     pub checks: bool,
 }
 
-/// The effect of an attack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttackDamage {
     /// The mean placement error of honest clients about each other, in units.
@@ -247,8 +244,7 @@ impl AttackRun {
     }
 }
 
-/// Returns the state of an honest client's ship: it oscillates on both axes, at up to 30 units per
-/// second.
+/// Returns an honest ship's state: it oscillates on both axes, at up to 30 units per second.
 fn flight(index: usize, now: SharedInstant) -> State<Vec2> {
     let secs = now.as_secs_f64() + 7.0 * index as f64;
     let [(slow, wide), (quick, narrow)] = [(0.5, 50.0), (0.9, 20.0)];

@@ -1,5 +1,3 @@
-//! The rules of a match.
-
 use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
 
@@ -19,8 +17,7 @@ pub const TOP_SPEED: f64 = 360.0;
 pub const ACCELERATION: f64 = 3_600.0;
 /// Width and height of a player's window, in pixels, as in Shi 2014.
 pub const SCREEN: Vec2 = Vec2::new(1_280.0, 960.0);
-/// The most players of both teams together. Every shot is tested against every player, so this
-/// bounds a tick's cost.
+/// The most players together. Every shot is tested against every player: bounds a tick's cost.
 pub const PLAYERS_MAX: u32 = 64;
 
 /// The rules of a match. Times are ticks of 1/60 s, lengths are pixels.
@@ -37,24 +34,20 @@ pub struct EtherealConfig {
     pub score_limit: u32,
     /// Health of a new life. Default 100.
     pub health_max: u32,
-    /// Ammunition of a new life, and the most a player can carry. Default 80: enough for two or
-    /// three fights.
+    /// Ammunition of a new life, and the most carried. Default 80: enough for two or three fights.
     pub ammo_max: u32,
-    /// Health lost per hit. Default 7: fifteen hits kill. At `health_max` a single hit kills, and
-    /// players die before they can retreat.
+    /// Health lost per hit. Default 7: fifteen hits kill. At `health_max` one does.
     pub damage: u32,
     /// Ticks from one shot to the next. Default 12, five shots a second.
     pub reload_ticks: u32,
-    /// Local lag for firing: ticks from the trigger to the shot. Default 3, 50 ms: it hides that
-    /// much delay and is hardly felt. Above about 9 players feel it. Must be less than
-    /// `reload_ticks`.
+    /// Local lag for firing: ticks from trigger to shot. Default 3, 50 ms, is hardly felt and hides
+    /// that much delay. Above about 9 players feel it. Must be less than `reload_ticks`.
     pub fire_lag_ticks: u32,
     /// Time warp: the most ticks that a shot is rewound to the positions that its shooter saw.
     /// Default 15, 250 ms. At 0 a shot is judged at current positions; the higher, the longer a
     /// player can be hit after reaching cover. At most [`HISTORY_TICKS`] − 1.
     pub rewind_ticks_max: u32,
-    /// The range of shots. Default 640, half a window's width: a player sees every enemy that can
-    /// hit it.
+    /// The range of shots. Default 640, half a window: a player sees every enemy that can hit it.
     pub shot_range: f64,
     /// Ticks until a dead player respawns. Default 180, 3 s.
     pub respawn_ticks: u32,
@@ -66,14 +59,12 @@ pub struct EtherealConfig {
     pub ammo_pack: u32,
 }
 
-/// Which map to play on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
     /// [`Map::crossing`].
     Crossing,
     /// [`Map::generate`] with the match's seed.
     Generated,
-    /// This map.
     Given(Map),
 }
 

@@ -9,14 +9,10 @@ use super::player::{Condition, Player};
 use super::world::Ethereal;
 use crate::shared::Team;
 
-/// One player at one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayerFrame {
-    /// The player.
     pub id: EntityId,
-    /// Its team.
     pub team: Team,
-    /// Its life.
     pub life: u16,
     /// Whether it is on the map. A dead player stays where it died.
     pub is_alive: bool,
@@ -26,14 +22,11 @@ pub struct PlayerFrame {
     pub position: Vec2,
     /// Its velocity, in pixels per second.
     pub velocity: Vec2,
-    /// Its health.
     pub health: u32,
-    /// Its ammunition.
     pub ammo: u32,
 }
 
 impl PlayerFrame {
-    /// Returns the frame of a player.
     pub fn of(player: &Player) -> Self {
         Self {
             id: player.id(),

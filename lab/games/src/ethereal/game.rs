@@ -1,5 +1,3 @@
-//! A match with a driver for each player.
-
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 
@@ -11,7 +9,6 @@ use super::view::View;
 use super::world::Ethereal;
 use crate::shared::{OutOfRange, Team};
 
-/// The driver of one player.
 #[derive(Clone, Debug)]
 pub enum Driver {
     /// A bot that decides from its [`View`].
@@ -21,7 +18,6 @@ pub enum Driver {
 }
 
 impl Driver {
-    /// Returns a bot driver.
     pub fn bot(bot: Bot) -> Self {
         Self::Bot(Box::new(bot))
     }
@@ -75,8 +71,7 @@ impl Match {
         })
     }
 
-    /// Returns a match whose drivers `driver` returns. `driver` gets a random generator for each
-    /// player.
+    /// Returns a match whose drivers `driver` returns; it gets a random generator per player.
     pub fn new(
         config: EtherealConfig,
         seed: u64,
@@ -113,9 +108,8 @@ impl Match {
         self.step_showing(|_| ());
     }
 
-    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a bot is shown:
-    /// for example, other players where dead reckoning places them. It is called only for bots that
-    /// look in this tick.
+    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a looking bot
+    /// is shown: for example, other players where dead reckoning places them.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let tick = self.ethereal.tick();
         for ((id, driver), input) in (0..).map(EntityId).zip(&mut self.drivers).zip(&mut self.inputs) {
@@ -136,12 +130,10 @@ impl Match {
         }
     }
 
-    /// Returns the match.
     pub fn ethereal(&self) -> &Ethereal {
         &self.ethereal
     }
 
-    /// Returns the drivers, in the order of players.
     pub fn drivers(&self) -> &[Driver] {
         &self.drivers
     }
@@ -157,8 +149,7 @@ impl Match {
     }
 }
 
-/// Keeps the drivers' random streams apart from the world's, which forks the same seed with small
-/// numbers.
+/// Keeps the drivers' random streams apart from the world's, which forks small numbers.
 const DRIVERS: u64 = 1 << 32;
 const TALKS: u64 = 1 << 33;
 
@@ -170,9 +161,8 @@ fn team_talk(seed: u64, team: Team) -> Random {
 /// The result of [`reference_digest`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0xDC26_21CC_08AC_B28D;
 
-/// Plays one minute of four against four and returns the digest of the last tick. Natively and in
-/// WebAssembly it must be [`REFERENCE_DIGEST`]. The match exercises every rule and every kind of
-/// bot.
+/// Plays one minute of four against four, with every rule and kind of bot. Returns the last tick's
+/// digest, [`REFERENCE_DIGEST`] natively and in WebAssembly.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 60 * 60;
     let Ok(mut game) = Match::of_bots(EtherealConfig::default(), 0xE7E2) else {

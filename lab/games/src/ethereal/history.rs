@@ -2,8 +2,7 @@
 
 use fairpath::vector::{Vec2, Vector};
 
-/// The number of ticks stored: a little more than a second. A client with more delay is not
-/// playable anyway.
+/// The number of ticks stored: a little over a second. More delay is not playable anyway.
 pub const HISTORY_TICKS: u32 = 64;
 
 /// A ring buffer of the newest ticks.
@@ -14,7 +13,6 @@ pub(super) struct History {
     moments: Vec<PastPlayer>,
 }
 
-/// A player at a past tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PastPlayer {
     pub(super) position: Vec2,

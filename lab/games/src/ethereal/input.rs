@@ -1,5 +1,3 @@
-//! A player's input.
-
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::BitOr;
 
@@ -20,10 +18,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// No key pressed.
     pub const IDLE: Self = Self { keys: Keys::NONE, aim: Vec2::ZERO, seen_ticks_ago: 0 };
 
-    /// Returns the input with these keys and this aim.
     pub const fn new(keys: Keys, aim: Vec2) -> Self {
         Self { keys, aim, seen_ticks_ago: 0 }
     }
@@ -65,7 +61,6 @@ impl PlayerInput for Input {
 pub struct Keys(u8);
 
 impl Keys {
-    /// No key.
     pub const NONE: Self = Self(0);
     /// Towards −y, up the screen.
     pub const UP: Self = Self(1);

@@ -1,26 +1,19 @@
-//! Items.
-
 use fairpath::vector::Vec2;
 use fairpath_sim::Digest;
 
 /// The distance between the centres at which a player picks an item up: the two touch.
 pub const PICK_UP_WITHIN: f64 = 50.0;
 
-/// What an item gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKind {
-    /// Health.
     Health,
-    /// Ammunition.
     Ammo,
 }
 
 /// A place of an item on a map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ItemSpot {
-    /// The kind of item.
     pub kind: ItemKind,
-    /// Its position.
     pub position: Vec2,
 }
 
@@ -32,12 +25,10 @@ pub struct Item {
 }
 
 impl Item {
-    /// Returns its kind.
     pub fn kind(&self) -> ItemKind {
         self.spot.kind
     }
 
-    /// Returns its position.
     pub fn position(&self) -> Vec2 {
         self.spot.position
     }

@@ -20,8 +20,7 @@ const _: () = assert!(2.0 * 2.0 * PLAYER_RADIUS <= CELL_SIZE);
 /// The static world.
 ///
 /// Its centre is the origin. As text it is rows of letters, the smallest y first: `.` floor, `#`
-/// wall, `r` and `b` floor where red and blue start, `h` and `a` floor with a health or ammunition
-/// pack.
+/// wall, `r` and `b` floor where red and blue start, `h` and `a` floor with health or ammunition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     columns: u32,
@@ -32,26 +31,20 @@ pub struct Map {
     items: Vec<ItemSpot>,
 }
 
-/// The content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// Free floor.
     Floor,
     /// Blocks players and lines of sight.
     Wall,
     /// Floor where this team starts.
     Start(Team),
-    /// Floor with an item.
     Item(ItemKind),
 }
 
-/// The index of a cell: column and row, counted from zero at the smallest x and y. Other values are
-/// outside the map.
+/// The column and row of a cell, from zero at the smallest x and y. Others are outside the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GridCell {
-    /// Counted along +x.
     pub column: i32,
-    /// Counted along +y.
     pub row: i32,
 }
 
@@ -71,8 +64,7 @@ impl Map {
         map
     }
 
-    /// Returns a random map of the same size, symmetric under a half turn. All of its floor is
-    /// connected.
+    /// Returns a random map of the same size, symmetric under a half turn, all floor connected.
     pub fn generate(random: &mut Random) -> Self {
         let mut plan = MapDraft::bare();
         for _ in 0..WALL_PAIRS {
@@ -142,7 +134,6 @@ impl Map {
         (self.columns, self.rows)
     }
 
-    /// Returns the bounds of the map.
     pub fn bounds(&self) -> AlignedRectangle {
         let high = Vec2::new(f64::from(self.columns), f64::from(self.rows)) * (0.5 * CELL_SIZE);
         AlignedRectangle { low: -high, high }
@@ -158,7 +149,6 @@ impl Map {
         &self.starts[team.index()]
     }
 
-    /// Returns the places of items.
     pub fn items(&self) -> &[ItemSpot] {
         &self.items
     }
@@ -185,7 +175,6 @@ impl Map {
         (column < self.columns && row < self.rows).then(|| (row * self.columns + column) as usize)
     }
 
-    /// Returns the cell with that number.
     pub fn cell_of_index(&self, index: usize) -> GridCell {
         let columns = self.columns as usize;
         GridCell { column: (index % columns) as i32, row: (index / columns) as i32 }
@@ -198,7 +187,6 @@ impl Map {
         GridCell { column: number(point.x - low.x), row: number(point.y - low.y) }
     }
 
-    /// Returns the centre of a cell.
     pub fn centre_of(&self, cell: GridCell) -> Vec2 {
         let low = self.bounds().low;
         let middle = |low: f64, number: i32| low + (f64::from(number) + 0.5) * CELL_SIZE;
@@ -214,8 +202,7 @@ impl Map {
             .all(|row| (first_column..=last_column).all(|column| !self.is_wall(GridCell { column, row })))
     }
 
-    /// Returns the share of the distance from one point to the other at which the first wall is;
-    /// `None` without one.
+    /// Returns the share of the distance between two points at which the first wall is, if any.
     pub fn first_wall(&self, from: Vec2, to: Vec2) -> Option<f64> {
         let mut cell = self.cell_at(from);
         if self.is_wall(cell) {
@@ -226,8 +213,7 @@ impl Map {
         let mut next_column = first_border(from.x - low.x, cell.column, way.x);
         let mut next_row = first_border(from.y - low.y, cell.row, way.y);
         let (per_column, per_row) = (CELL_SIZE / way.x.abs(), CELL_SIZE / way.y.abs());
-        // Every iteration moves to the next cell. Beyond the map's edge there is wall, so the loop
-        // ends.
+        // Every iteration moves to the next cell, and beyond the map is wall: the loop ends.
         loop {
             let share = next_column.min(next_row);
             if share > 1.0 || share.is_nan() {
@@ -286,8 +272,7 @@ impl Map {
         walls
     }
 
-    /// Extends the wall above by this run of cells if both have the same columns, or adds a new
-    /// wall.
+    /// Extends the wall above by this run of cells if the columns match, or adds a new wall.
     fn add_run(&self, walls: &mut Vec<AlignedRectangle>, first: i32, last: i32, row: i32) {
         let half = Vec2::new(0.5, 0.5) * CELL_SIZE;
         let low = self.centre_of(GridCell { column: first, row }) - half;
@@ -332,7 +317,6 @@ impl AlignedRectangle {
         (self.low.x..=self.high.x).contains(&point.x) && (self.low.y..=self.high.y).contains(&point.y)
     }
 
-    /// Returns width and height.
     pub fn size(&self) -> Vec2 {
         self.high - self.low
     }
@@ -356,8 +340,7 @@ fn cell_number(number: f64) -> i32 {
 fn stop_before(offset: f64, step: f64, is_blocked: impl Fn(i32) -> bool) -> (f64, bool) {
     let target = offset + step;
     let (first, last) = cells_covered(target);
-    // Stop at the wall, but move neither back nor further than asked: a player inside a wall stays
-    // there.
+    // Stop at the wall, but move neither back nor further than asked, even inside a wall.
     if step > 0.0 && is_blocked(last) {
         return ((f64::from(last) * CELL_SIZE - PLAYER_RADIUS).min(target).max(offset), true);
     }
@@ -376,7 +359,6 @@ fn first_border(offset: f64, cell: i32, way: f64) -> f64 {
     (border - offset) / way
 }
 
-/// The reason why a map is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MapError {
@@ -384,23 +366,12 @@ pub enum MapError {
     Empty,
     /// There are more than [`CELLS_PER_SIDE_MAX`] rows or columns.
     TooLarge,
-    /// A row is longer or shorter than the first.
-    UnevenRow {
-        /// Counted from zero.
-        row: u32,
-    },
-    /// A letter is unknown.
-    UnknownLetter {
-        /// Counted from zero.
-        row: u32,
-        /// The letter.
-        letter: char,
-    },
+    /// A row, counted from zero, is longer or shorter than the first.
+    UnevenRow { row: u32 },
+    /// A letter in a row, counted from zero, is unknown.
+    UnknownLetter { row: u32, letter: char },
     /// A team has no start.
-    NoStart {
-        /// The team.
-        team: Team,
-    },
+    NoStart { team: Team },
 }
 
 impl std::fmt::Display for MapError {
@@ -449,15 +420,13 @@ const CROSSING: [&str; 24] = [
 /// Generated maps are as large as the default one.
 const GENERATED_COLUMNS: u32 = 40;
 const GENERATED_ROWS: u32 = 24;
-/// About an eighth of the cells become wall, as in the default map: straight lines are often
-/// blocked, but the map is not a maze.
+/// About an eighth of the cells are wall, as in the default map: often in the way, but no maze.
 const WALL_PAIRS: u32 = 18;
 /// As many items as the default map has.
 const ITEM_PAIRS_PER_KIND: u32 = 3;
 /// Columns at both ends that stay free for starts.
 const START_COLUMNS: i32 = 4;
 
-/// A map under construction.
 struct MapDraft {
     cells: Vec<Cell>,
 }

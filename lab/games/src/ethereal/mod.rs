@@ -1,5 +1,4 @@
-//! Ethereal: two teams of free-moving shooters among walls. Modelled on the test game of Shi 2014,
-//! a study of play patterns.
+//! Ethereal: two teams of free-moving shooters among walls. Modelled on Shi 2014's test game.
 //!
 //! A player moves with keys in eight directions, aims with a mouse, shoots along a line of sight,
 //! and picks up health and ammunition. A kill is a point, and the first team at the limit wins the

@@ -1,5 +1,3 @@
-//! One player, and its motion within a tick.
-
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{Observation, State};
@@ -17,7 +15,6 @@ pub const PLAYER_RADIUS: f64 = 30.0;
 /// The moving part of a player: enough to step it from keys and walls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Its centre.
     pub position: Vec2,
     /// Its velocity, in pixels per second; at most [`TOP_SPEED`].
     pub velocity: Vec2,
@@ -53,7 +50,6 @@ impl Body {
     }
 }
 
-/// A player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Player {
     pub(super) id: EntityId,
@@ -71,7 +67,6 @@ pub struct Player {
     pub(super) deaths: u32,
 }
 
-/// Whether a player is in play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// It spawned in the tick that just ended.
@@ -79,10 +74,7 @@ pub enum Condition {
     /// It is alive.
     Playing,
     /// It is dead and respawns at that tick.
-    Dead {
-        /// The tick of its respawn.
-        until: u64,
-    },
+    Dead { until: u64 },
 }
 
 /// A shot between the trigger and the muzzle (local lag).
@@ -118,7 +110,6 @@ impl Player {
         self.id
     }
 
-    /// Returns its team.
     pub fn team(&self) -> Team {
         self.team
     }
@@ -128,12 +119,10 @@ impl Player {
         self.life
     }
 
-    /// Returns whether it is on the map.
     pub fn is_alive(&self) -> bool {
         !matches!(self.condition, Condition::Dead { .. })
     }
 
-    /// Returns whether it has just spawned, is alive or is dead.
     pub fn condition(&self) -> Condition {
         self.condition
     }
@@ -163,17 +152,14 @@ impl Player {
         }
     }
 
-    /// Returns its input in the last tick.
     pub fn input(&self) -> Input {
         self.input
     }
 
-    /// Returns its health.
     pub fn health(&self) -> u32 {
         self.health
     }
 
-    /// Returns its ammunition.
     pub fn ammo(&self) -> u32 {
         self.ammo
     }
@@ -183,12 +169,10 @@ impl Player {
         self.reloaded_at
     }
 
-    /// Returns its kills.
     pub fn kills(&self) -> u32 {
         self.kills
     }
 
-    /// Returns its deaths.
     pub fn deaths(&self) -> u32 {
         self.deaths
     }

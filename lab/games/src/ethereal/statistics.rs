@@ -1,5 +1,3 @@
-//! Statistics of a match.
-
 use fairpath::vector::Vector;
 
 use super::config::TICKS_PER_SECOND;
@@ -8,8 +6,7 @@ use super::world::{Ethereal, Event, ShotEnd};
 
 /// Statistics over all ticks passed to [`watch`](Self::watch).
 ///
-/// Only living players count. A second is a second of one living player, unless the method says
-/// minutes of play.
+/// Only living players count. A second is one of one living player, a minute one of play.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayStatistics {
     ticks: u64,
@@ -28,8 +25,7 @@ pub struct PlayStatistics {
     pressed: Vec<(u8, u16)>,
 }
 
-/// The distance at which an enemy counts as [near](PlayStatistics::near_enemy_share): Shi 2014
-/// calls it being in battle.
+/// The distance of a [near](PlayStatistics::near_enemy_share) enemy: Shi 2014's battle.
 const NEAR_ENEMY: f64 = 800.0;
 /// A slower player counts as standing, in pixels per second.
 const MOVING_ABOVE: f64 = 30.0;
@@ -52,27 +48,22 @@ impl PlayStatistics {
         }
     }
 
-    /// Returns minutes of play.
     pub fn minutes(&self) -> f64 {
         self.ticks as f64 / (60.0 * f64::from(TICKS_PER_SECOND))
     }
 
-    /// Returns kills of all players per minute of play.
     pub fn kills_per_minute(&self) -> f64 {
         self.kills as f64 / self.minutes()
     }
 
-    /// Returns items picked up by all players per minute of play.
     pub fn items_per_minute(&self) -> f64 {
         self.picked_up as f64 / self.minutes()
     }
 
-    /// Returns shots of all players per minute of play.
     pub fn shots_per_minute(&self) -> f64 {
         self.shots as f64 / self.minutes()
     }
 
-    /// Returns the share of shots that hit a player.
     pub fn hit_share(&self) -> f64 {
         self.hits as f64 / self.shots as f64
     }
@@ -82,7 +73,6 @@ impl PlayStatistics {
         self.speed / self.alive as f64
     }
 
-    /// Returns the share of time for which players moved.
     pub fn moving_share(&self) -> f64 {
         self.moving as f64 / self.alive as f64
     }

@@ -12,38 +12,26 @@ use super::player::{Body, Player};
 use super::world::Ethereal;
 use crate::shared::Team;
 
-/// How far a player sees horizontally and vertically. The window follows the mouse while the player
-/// stays in it, so this is one window's size, as in Shi 2014. Seen from above, walls hide no
-/// player.
+/// How far a player sees horizontally and vertically: one window's size, as in Shi 2014, because it
+/// follows the mouse while the player stays in it. Seen from above, walls hide no player.
 pub const SIGHT: Vec2 = SCREEN;
 
-/// What one player is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// The current tick. Other players may be shown as they were some ticks earlier.
     pub tick: u64,
-    /// The player that is looking.
     pub me: EntityId,
-    /// Its team.
     pub team: Team,
-    /// Its life.
     pub life: u16,
-    /// Whether it is on the map.
     pub is_alive: bool,
     /// Its true position and velocity: its owner knows them.
     pub own: Body,
-    /// Its health.
     pub health: u32,
-    /// Its ammunition.
     pub ammo: u32,
-    /// The health of a new life.
     pub health_max: u32,
-    /// The ammunition of a new life.
     pub ammo_max: u32,
-    /// The range of its shots.
     pub shot_range: f64,
-    /// The other living players: all friends, and enemies within [`SIGHT`] of the player or of a
-    /// friend.
+    /// The other living players: all friends, and enemies in [`SIGHT`] of the player or a friend.
     pub others: Vec<SeenPlayer>,
     /// All items, in the order of [`Ethereal::items`].
     pub items: Vec<SeenItem>,
@@ -52,34 +40,26 @@ pub struct View {
 /// Another player, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenPlayer {
-    /// The player.
     pub id: EntityId,
-    /// Its team.
     pub team: Team,
-    /// Its shown position and velocity.
     pub body: Body,
-    /// Its health.
     pub health: u32,
 }
 
 /// An item, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenItem {
-    /// Its kind.
     pub kind: ItemKind,
-    /// Its position.
     pub position: Vec2,
     /// Whether it is present; `None` while out of sight.
     pub is_there: Option<bool>,
 }
 
 impl View {
-    /// Returns the other players of the own team.
     pub fn friends(&self) -> impl Iterator<Item = &SeenPlayer> {
         self.others.iter().filter(|other| other.team == self.team)
     }
 
-    /// Returns the enemies in sight.
     pub fn foes(&self) -> impl Iterator<Item = &SeenPlayer> {
         self.others.iter().filter(|other| other.team != self.team)
     }
@@ -91,8 +71,7 @@ impl View {
 }
 
 impl Ethereal {
-    /// Returns the truth, as a client without delay would show it to player `me`. Returns `None` if
-    /// there is no such player.
+    /// Returns the truth as player `me`'s client would show it without delay; `None` without `me`.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.player(me)?;
         let is_in_sight = |there: Vec2| sees(own.body().position, there);

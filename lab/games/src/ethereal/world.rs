@@ -1,5 +1,3 @@
-//! The state of a match, and one tick of it.
-
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
@@ -34,63 +32,25 @@ pub struct Ethereal {
     events: Vec<Event>,
 }
 
-/// An event of the last tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// A player spawned.
-    Born {
-        /// The player.
-        player: EntityId,
-        /// Its life.
-        life: u16,
-        /// Where it spawned.
-        position: Vec2,
-    },
-    /// A shot was fired at the beginning of the tick. Shots are instant.
-    Fired {
-        /// The player that fired.
-        player: EntityId,
-        /// Where the shot started.
-        from: Vec2,
-        /// Where the shot ended.
-        to: Vec2,
-        /// The tick at whose positions the shot was judged.
-        judged_tick: u64,
-        /// What the shot hit.
-        end: ShotEnd,
-    },
-    /// A player died.
-    Died {
-        /// The player.
-        player: EntityId,
-        /// The life that ended.
-        life: u16,
-        /// The player that fired the shot.
-        by: EntityId,
-    },
-    /// A player picked up an item.
-    PickedUp {
-        /// The player.
-        player: EntityId,
-        /// The item's index in [`Ethereal::items`].
-        item: u32,
-        /// The item's kind.
-        kind: ItemKind,
-    },
+    Born { player: EntityId, life: u16, position: Vec2 },
+    /// A shot was fired at the beginning of the tick, judged at the positions of `judged_tick`.
+    Fired { player: EntityId, from: Vec2, to: Vec2, judged_tick: u64, end: ShotEnd },
+    /// A life ended by another player's shot.
+    Died { player: EntityId, life: u16, by: EntityId },
+    /// A player picked up the item of this index in [`Ethereal::items`].
+    PickedUp { player: EntityId, item: u32, kind: ItemKind },
     /// A team reached the limit. Both scores return to zero, and every player begins a new life.
-    RoundWon {
-        /// The team.
-        team: Team,
-    },
+    RoundWon { team: Team },
 }
 
-/// What a shot hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShotEnd {
     /// A player of the other team.
     Player(EntityId),
-    /// A wall.
     Wall,
     /// Nothing within its range.
     Nothing,
@@ -128,8 +88,7 @@ impl Ethereal {
         Ok(game)
     }
 
-    /// Plays one tick. `inputs` are in the order of players; a missing input counts as
-    /// [`Input::IDLE`].
+    /// Plays one tick. `inputs` are in the order of players; a missing one is [`Input::IDLE`].
     pub fn step(&mut self, inputs: &[Input]) {
         let end = self.tick + 1;
         self.events.clear();
@@ -144,7 +103,6 @@ impl Ethereal {
         self.tick = end;
     }
 
-    /// Returns the number of ticks played.
     pub fn tick(&self) -> u64 {
         self.tick
     }
@@ -154,28 +112,23 @@ impl Ethereal {
         instant_of(self.tick)
     }
 
-    /// Returns the rules.
     pub fn config(&self) -> &EtherealConfig {
         &self.config
     }
 
-    /// Returns the seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Returns the map.
     pub fn map(&self) -> &Map {
         &self.map
     }
 
-    /// Returns all players, dead ones included, in the order of their ids: player n is
-    /// [`EntityId`]`(n)`, red first.
+    /// Returns all players, dead ones included, by id: player n is [`EntityId`]`(n)`, red first.
     pub fn players(&self) -> &[Player] {
         &self.players
     }
 
-    /// Returns the player with that id.
     pub fn player(&self, id: EntityId) -> Option<&Player> {
         self.players.get(id.0 as usize)
     }
@@ -190,19 +143,16 @@ impl Ethereal {
         self.points[team.index()]
     }
 
-    /// Returns how many rounds a team has won.
     pub fn rounds_won(&self, team: Team) -> u32 {
         self.rounds_won[team.index()]
     }
 
-    /// Returns the events of the last tick, in order.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
     /// Returns where a shot of `shooter` from `from` towards `towards` ends and what it hits, with
-    /// all players at their positions of `tick`. A tick outside the stored history counts as the
-    /// nearest stored one.
+    /// all players at their positions of `tick`. Ticks are clamped to the stored ones.
     ///
     /// This is the time warp: judge at the tick that the shooter's client showed.
     pub fn judge(&self, shooter: EntityId, from: Vec2, towards: Vec2, tick: u64) -> (Vec2, ShotEnd) {
@@ -249,8 +199,7 @@ impl Ethereal {
         }
     }
 
-    /// Starts the shots of pressed triggers. They leave after `fire_lag_ticks`, the same for every
-    /// player.
+    /// Starts the shots of pressed triggers. Each leaves after `fire_lag_ticks`.
     fn press_triggers(&mut self) {
         for player in &mut self.players {
             let is_loaded = player.reloaded_at <= self.tick && player.ammo > 0;
@@ -426,13 +375,11 @@ impl Game for Ethereal {
     }
 }
 
-/// Returns the time at which a tick begins.
 pub(super) fn instant_of(tick: u64) -> SharedInstant {
     SharedInstant::ZERO + TICK_RATE.begin(tick as i64)
 }
 
-/// Returns the share of `way` at which a line from `from` enters the disc of a player at `centre`;
-/// zero from inside.
+/// Returns the share of `way` at which a line enters the disc of a player at `centre`; 0 inside.
 fn share_to_disc(from: Vec2, way: Vec2, centre: Vec2) -> Option<f64> {
     let to_centre = centre - from;
     let length = way.length();

@@ -49,13 +49,11 @@ pub struct Skill {
     pub reaction_secs: f64,
     /// The standard deviation of seen positions, in pixels. Default 6.
     pub sight_noise: f64,
-    /// The number of nearest obstructions that it considers. Default 4; with 1 it evades one into
-    /// the next.
+    /// How many of the nearest obstructions it considers. Default 4; with 1 it evades blindly.
     pub attention: usize,
     /// How far ahead it plans, in seconds. Default 1.2. Below half a second it cannot evade.
     pub foresight_secs: f64,
-    /// How strongly it steers without surprises, up to 1. Default 1; [`used_to`](Self::used_to)
-    /// returns the value for a delay.
+    /// How strongly it steers, up to 1. Default 1; [`used_to`](Self::used_to) lowers it.
     pub nerve: f64,
 }
 
@@ -106,8 +104,7 @@ const SURPRISE_SECS: f64 = 0.03;
 const SURPRISE_COST: f64 = 2.5;
 /// The time constant with which its nerve recovers, in seconds.
 const CALM_DOWN_SECS: f64 = 20.0;
-/// The costs in its planning: a wall more than a hit, an early hit more than a late one, and a
-/// little for needless motion.
+/// Costs in its planning: a wall over a hit, an early hit over a late one, a little for motion.
 const FEAR_OF_WALL: f64 = 12.0;
 const FEAR_OF_HIT: f64 = 4.0;
 const LAZINESS: f64 = 0.4;
@@ -137,8 +134,7 @@ impl Bot {
         self.look_at <= now
     }
 
-    /// Returns its input; decides anew from `scene` if it looks now. `now` is the player's own
-    /// time, which may differ from the scene's.
+    /// Returns its input; decides anew from `scene` if it looks now. `now` is the player's time.
     pub fn drive(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> Input {
         if self.is_looking(now) {
             let look_secs = self.skill.look_secs * self.random.between(0.5, 1.5);
@@ -206,8 +202,7 @@ impl Bot {
         Input::new(push.x, push.y)
     }
 
-    /// Returns the scene extrapolated by the reaction time with its own inputs, with noise on the
-    /// positions.
+    /// Returns the scene extrapolated by the reaction time and its inputs, with noisy positions.
     fn imagine(&mut self, rules: &JetCarConfig, now: SharedInstant, scene: &JetCarScene) -> JetCarScene {
         let mut imagined = scene.clone();
         let mut hands = self.decided.iter().copied().peekable();

@@ -1,5 +1,3 @@
-//! The rules of a run.
-
 use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
 
@@ -17,17 +15,14 @@ pub const POINTS_HIT: i32 = -4;
 pub struct JetCarConfig {
     /// The width of the field. Default 480.
     pub width: f64,
-    /// The height of the field, from where obstructions appear to where they disappear. Default
-    /// 480: the fastest take 1.6 s.
+    /// The height that obstructions fall through. Default 480: the fastest take 1.6 s.
     pub height: f64,
-    /// The car's width and length. Default 36. Parked in the middle, a car of 36 meets a third of
-    /// the obstructions.
+    /// The car's width and length. Default 36: parked in the middle it meets a third of them.
     pub car_size: f64,
     /// Full thrust, U: every tick adds a tenth of it to the velocity. Default 40, so 400 px/s².
     /// With a quarter of it no player can evade; with four times as much a short press is a crash.
     pub thrust: f64,
-    /// The widths of small, medium and large obstructions; all are half as high. Default 50, 90 and
-    /// 140.
+    /// The widths of small, medium and large obstructions, half as high. Default 50, 90 and 140.
     pub widths: [f64; 3],
     /// The speeds of slow, moderate and fast obstructions. Default 120, 200 and 300.
     pub speeds: [f64; 3],
@@ -90,7 +85,6 @@ impl JetCarConfig {
         Vec2::new(0.5 * self.width, 0.8 * self.height)
     }
 
-    /// Returns the length of a run in ticks.
     pub fn ticks(&self) -> u64 {
         u64::from(self.secs) * u64::from(TICK_RATE.as_hz())
     }

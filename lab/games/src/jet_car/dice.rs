@@ -1,5 +1,4 @@
-//! The random events of a run: obstructions and gusts. Only the server knows them; no client is
-//! sent this.
+//! The random events of a run: obstructions and gusts. Only the server knows them.
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
@@ -9,8 +8,7 @@ use super::config::{Gusts, JetCarConfig, TICK_RATE};
 use super::scene::{Gust, JetCarScene, OBSTRUCTIONS_MAX, Obstruction, Pace, Size};
 use crate::shared::add_random;
 
-/// The random generators of a run. Obstructions and wind have separate streams, so the same
-/// obstructions appear with and without wind.
+/// Obstructions and wind have separate streams: the same obstructions with and without wind.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dice {
     spawns: Random,

@@ -1,5 +1,3 @@
-//! A player's input.
-
 use fairpath::vector::Vec2;
 
 use crate::shared::{PlayerInput, axis};
@@ -14,10 +12,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// All thrusters off.
     pub const IDLE: Self = Self { right: 0.0, down: 0.0 };
 
-    /// Returns the input with this thrust.
     pub const fn new(right: f64, down: f64) -> Self {
         Self { right, down }
     }

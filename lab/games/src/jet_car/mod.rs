@@ -1,5 +1,4 @@
-//! Jet car: a car with thrusters and no brakes among falling obstructions. Modelled on Buchheit
-//! 2004's prototype.
+//! Jet car: a car with thrusters and no brakes among falling obstructions. After Buchheit 2004.
 //!
 //! Every obstruction avoided is a point, every one hit costs four points, and the side walls
 //! destroy the car. Only its own thrusters slow the car down, so steering needs quick feedback,

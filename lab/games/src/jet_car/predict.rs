@@ -26,8 +26,7 @@ impl PositionOffset for JetCarConfig {
 
     fn shift(&self, scene: &mut JetCarScene, input: &Input, ago: u32, ticks: u32) {
         let per_tick = input.limited().stick() * (self.thrust / 10.0);
-        // A tick moves the car before it accelerates: thrust in the tick that began n ticks ago has
-        // moved the car in n − 1 ticks.
+        // A tick moves the car, then accelerates it: thrust n ticks ago has moved it in n − 1.
         let moved_ticks: u64 = (0..ticks.min(ago)).map(|tick| u64::from(ago - tick - 1)).sum();
         scene.car.position += per_tick * (moved_ticks as f64 * TICK_RATE.step_secs());
         let half = 0.5 * self.car_size;

@@ -1,5 +1,3 @@
-//! A run with its driver.
-
 use fairpath::random::Random;
 use fairpath::time::SharedInstant;
 use fairpath_sim::Digest;
@@ -11,7 +9,6 @@ use super::scene::JetCarScene;
 use super::world::JetCar;
 use crate::shared::{InputLog, OutOfRange};
 
-/// The driver of the car.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one of them, and the usual one is the large one")]
 pub enum Driver {
@@ -55,14 +52,12 @@ pub struct JetCarRun {
 impl JetCarRun {
     /// Returns a run with a practised bot.
     pub fn of_bot(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
-        /// Keeps the driver's random stream apart from the game's, which forks the same seed with
-        /// small numbers.
+        /// Keeps the driver's random stream apart from the game's, which forks small numbers.
         const PLAYER: u64 = 1 << 32;
         let dice = Random::from_seed(seed).fork(PLAYER);
         Self::new(config, seed, Driver::Bot(Bot::new(Skill::default(), dice)))
     }
 
-    /// Returns a run with this driver.
     pub fn new(config: JetCarConfig, seed: u64, driver: Driver) -> Result<Self, OutOfRange> {
         Ok(Self { game: JetCar::new(config, seed)?, driver, log: InputLog::new(config, seed) })
     }
@@ -75,12 +70,10 @@ impl JetCarRun {
         self.game.step(input, 1);
     }
 
-    /// Replaces the driver.
     pub fn seat(&mut self, driver: Driver) {
         self.driver = driver;
     }
 
-    /// Returns the game.
     pub fn game(&self) -> &JetCar {
         &self.game
     }

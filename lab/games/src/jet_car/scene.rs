@@ -1,5 +1,4 @@
-//! The state that a client is sent, draws and can extrapolate: the game without its random
-//! generators.
+//! The state that a client is sent, draws and can extrapolate: the game without its randomness.
 
 use fairpath::State;
 use fairpath::time::SharedInstant;
@@ -13,32 +12,25 @@ use crate::shared::{PlayerInput, add_vector};
 /// The state of the field at one instant.
 ///
 /// [`step`](Self::step) is all of the game's physics, and pure: the server calls it after it adds
-/// random events, and a client calls it on the server's scene to replay inputs that the server has
-/// not seen yet.
+/// random events, and a client to replay inputs that the server has not seen yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JetCarScene {
-    /// The number of ticks played.
     pub tick: u64,
     /// The player's car: only its thrusters and wind move it.
     pub car: Car,
     /// The obstructions, in the order of appearance; at most [`OBSTRUCTIONS_MAX`].
     pub obstructions: Vec<Obstruction>,
-    /// The current gust.
     pub gust: Option<Gust>,
-    /// The points so far.
     pub score: i32,
     /// The number of cars left, the current one included.
     pub lives: u32,
 }
 
-/// The most obstructions at once. With the default rules there are about five. Beyond the bound no
-/// obstruction appears until one is gone.
+/// The most obstructions at once; about five by default. At the bound none appears until one goes.
 pub const OBSTRUCTIONS_MAX: usize = 256;
 
-/// The player's car.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Car {
-    /// The centre.
     pub position: Vec2,
     /// The velocity, px/s.
     pub velocity: Vec2,
@@ -53,68 +45,46 @@ pub struct Car {
 pub struct Obstruction {
     /// Its number, in the order of appearance, from one.
     pub number: u32,
-    /// Its size.
     pub size: Size,
-    /// Its speed.
     pub pace: Pace,
-    /// The centre.
     pub position: Vec2,
 }
 
-/// The size of an obstruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Size {
     Small,
     Medium,
     Large,
 }
 
-/// The speed of an obstruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Pace {
     Slow,
     Moderate,
     Fast,
 }
 
-/// A gust of wind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gust {
     /// The push, W: each tick adds it to the velocity.
     pub push: Vec2,
-    /// The remaining ticks.
     pub ticks_left: u32,
 }
 
-/// An event of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// An obstruction left the field.
-    Avoided {
-        /// The obstruction's number.
-        number: u32,
-    },
+    Avoided { number: u32 },
     /// The car hit an obstruction, which is removed.
-    Hit {
-        /// The obstruction's number.
-        number: u32,
-        /// The position of the explosion.
-        at: Vec2,
-    },
+    Hit { number: u32, at: Vec2 },
     /// The car hit a wall and is destroyed; the next one begins at the start, if any is left.
-    Destroyed {
-        /// The position of the explosion.
-        at: Vec2,
-    },
+    Destroyed { at: Vec2 },
     /// The time is up, or no car is left.
     Over,
 }
 
 impl JetCarScene {
-    /// Returns the scene at tick zero.
     pub fn new(rules: &JetCarConfig) -> Self {
         Self {
             tick: 0,
@@ -225,8 +195,7 @@ impl Car {
         Self { position: rules.start(), velocity: Vec2::ZERO, life, is_new: true }
     }
 
-    /// Moves the car for one tick: P += V·Δt, then V += U/10 + W. At the top and bottom of the
-    /// field the car stops.
+    /// Moves the car for one tick: P += V·Δt, then V += U/10 + W. Top and bottom stop it.
     pub fn fly(&mut self, rules: &JetCarConfig, input: Input, wind: Vec2) {
         self.is_new = false;
         self.position += self.velocity * TICK_RATE.step_secs();
@@ -239,7 +208,6 @@ impl Car {
         }
     }
 
-    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity)
     }
@@ -269,18 +237,15 @@ impl Obstruction {
         self.position.y - 0.5 * self.extent(rules).y > rules.height
     }
 
-    /// Returns the motion as a [`State`].
     pub fn state(&self, rules: &JetCarConfig) -> State<Vec2> {
         State::moving(self.position, Vec2::new(0.0, self.speed(rules)))
     }
 }
 
 impl Size {
-    /// All sizes, from small to large.
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 }
 
 impl Pace {
-    /// All speeds, from slow to fast.
     pub const ALL: [Self; 3] = [Self::Slow, Self::Moderate, Self::Fast];
 }

@@ -1,5 +1,3 @@
-//! The run as the server plays it.
-
 use fairpath::number::EntityId;
 use fairpath::time::TickRate;
 use fairpath::vector::{Vec2, Vector};
@@ -14,9 +12,8 @@ use crate::shared::{Game, Moving, OutOfRange};
 /// The whole state of a run.
 ///
 /// [`step`](Self::step) plays on. The same rules, seed and inputs give the same bits. Between steps
-/// [`scene`](Self::scene) is the state that clients are sent;
-/// [`events`](Self::events) lists what happened in the last step. A run that is over does not
-/// change any more; only its ticks count on.
+/// [`scene`](Self::scene) is the state that clients are sent; [`events`](Self::events) lists what
+/// happened in the last step. A run that is over does not change any more; only its ticks count on.
 ///
 /// ```
 /// use fairpath_games::jet_car::{Input, JetCar, JetCarConfig};
@@ -43,7 +40,6 @@ pub struct JetCar {
 }
 
 impl JetCar {
-    /// Returns a run at tick zero.
     pub fn new(config: JetCarConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
         Ok(Self {
@@ -54,7 +50,6 @@ impl JetCar {
         })
     }
 
-    /// Plays `ticks` ticks with `input`.
     pub fn step(&mut self, input: Input, ticks: u32) {
         self.events.clear();
         for _ in 0..ticks {
@@ -65,22 +60,18 @@ impl JetCar {
         }
     }
 
-    /// Returns the rules.
     pub fn config(&self) -> &JetCarConfig {
         &self.config
     }
 
-    /// Returns the scene.
     pub fn scene(&self) -> &JetCarScene {
         &self.scene
     }
 
-    /// Returns the events of the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Returns whether the time is up or no car is left.
     pub fn is_over(&self) -> bool {
         self.scene.is_over(&self.config)
     }
@@ -118,7 +109,7 @@ impl Game for JetCar {
         self.scene.tick
     }
 
-    /// Returns the car is entity 0, obstruction n is entity n.
+    /// The car is entity 0, obstruction n is entity n.
     fn moving(&self) -> impl Iterator<Item = Moving> {
         let JetCarScene { car, obstructions, .. } = &self.scene;
         let player = Moving { id: EntityId(0), life: car.life, has_jumped: car.is_new, state: car.state() };

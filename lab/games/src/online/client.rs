@@ -1,5 +1,3 @@
-//! The client's end of a hosted game.
-
 use fairpath::State;
 use fairpath::converge::Convergence;
 use fairpath::session::{Client, ClientEvent, Delivery};
@@ -38,7 +36,6 @@ impl<H: HostedGame> HostedClient<H> {
         }
     }
 
-    /// Handles one session event.
     pub fn handle_event(&mut self, event: &ClientEvent) {
         let ClientEvent::Called { method, bytes, .. } = event else { return };
         match *method {
@@ -69,8 +66,7 @@ impl<H: HostedGame> HostedClient<H> {
     /// Applies the player's input and sends it to the server. Returns its time stamp.
     pub fn act(&mut self, session: &mut Client<Vec2>, input: H::Input, now: LocalInstant) -> LocalInstant {
         let stamp = self.screen.act(now, &input);
-        // Without a session, or with a full queue, the call is dropped. The next frame sends the
-        // input again.
+        // Without a session or with a full queue the call is dropped; the next frame repeats it.
         let _ = session.call_server(INPUT, &write_input(stamp, input), Delivery::Unreliable);
         stamp
     }
@@ -85,8 +81,7 @@ impl<H: HostedGame> HostedClient<H> {
         let _ = session.call_server(RESTART, &[], Delivery::ReliableOrdered);
     }
 
-    /// Returns the scene to show: extrapolated by the player's own inputs if `is_compensated`,
-    /// otherwise as it arrived.
+    /// Returns the scene to show: extrapolated by own inputs if `is_compensated`, else as received.
     pub fn shown(&self, rules: &H::Rules, now: LocalInstant, is_compensated: bool) -> H::Scene {
         if is_compensated {
             self.screen.show(rules, at(now))
@@ -110,12 +105,10 @@ impl<H: HostedGame> HostedClient<H> {
         self.acknowledged
     }
 
-    /// Returns how many states have arrived.
     pub fn heard(&self) -> u64 {
         self.heard
     }
 
-    /// Returns the number of the game that the server plays, once it has sent it.
     pub fn welcome(&self) -> Option<u8> {
         self.welcome
     }

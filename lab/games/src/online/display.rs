@@ -11,10 +11,8 @@ pub trait ClientDisplay<G: Simulate> {
     /// Applies the player's input. Returns the time stamp to send with it.
     fn act(&mut self, now: LocalInstant, input: &G::Input) -> LocalInstant;
 
-    /// Takes in a reply of the server.
     fn receive(&mut self, rules: &G, reply: Reply<G::State>, now: Now);
 
-    /// Returns the state to show now.
     fn show(&self, rules: &G, now: Now) -> G::State;
 }
 
@@ -22,11 +20,9 @@ pub trait ClientDisplay<G: Simulate> {
 #[derive(Clone)]
 pub struct Uncompensated<G: Simulate>(FreeRunning<G>);
 
-/// Replays the inputs that the server has not seen yet on the newest state, as Buchheit 2004's
-/// final game does.
+/// Replays inputs unseen by the server on the newest state, as Buchheit 2004's final game does.
 ///
-/// A [`Convergence`] smooths the drawn position of the player's own entity when a correction
-/// arrives.
+/// A [`Convergence`] smooths corrections of the player's own entity as it is drawn.
 #[derive(Clone)]
 pub struct Extrapolated<G: Simulate> {
     client: FreeRunning<G>,
@@ -61,8 +57,7 @@ impl<G: Simulate> ClientDisplay<G> for Uncompensated<G> {
 }
 
 impl<G: Simulate> Extrapolated<G> {
-    /// Returns a display that begins with `state`. `own` returns the player's own entity, which
-    /// `convergence` smooths.
+    /// Returns a display that begins with `state`. `own` returns what `convergence` smooths.
     pub fn new(
         state: G::State,
         rate: TickRate,
@@ -78,7 +73,6 @@ impl<G: Simulate> Extrapolated<G> {
         self.drawn.at(now, &(self.own)(shown))
     }
 
-    /// Returns the prediction behind the display.
     pub fn client(&self) -> &FreeRunning<G> {
         &self.client
     }
@@ -99,7 +93,6 @@ impl<G: Simulate> ClientDisplay<G> for Extrapolated<G> {
 }
 
 impl<G: PositionOffset> Prototyped<G> {
-    /// Returns a display that begins with `state`.
     pub fn new(state: G::State, rate: TickRate) -> Self {
         Self(Prototype::new(state, rate, ENTRIES_DEFAULT))
     }

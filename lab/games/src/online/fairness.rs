@@ -1,5 +1,3 @@
-//! The server's ledger of one client's error, compared with all clients.
-
 use fairpath::session::{ClientId, Delivery, Server};
 use fairpath::vector::Vec2;
 
@@ -10,19 +8,15 @@ use super::message::{BadMessage, Reader, Writer};
 /// been: the errors of all dead-reckoned entities added up, averaged over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FairnessReport {
-    /// This client's error.
     pub own: f64,
-    /// The mean error of all clients.
     pub mean: f64,
     /// The standard deviation of the clients' errors.
     pub spread: f64,
-    /// The number of clients.
     pub players: u32,
 }
 
 impl FairnessReport {
-    /// Sends every connected client its report. The calls are unreliable, because the next report
-    /// replaces a lost one.
+    /// Sends every connected client its report, unreliably: the next one replaces a lost one.
     pub fn send_to_all(session: &mut Server<Vec2>) {
         let of = |client: ClientId| Some((client, session.statistics(client)?.error_per_sec));
         let errors: Vec<(ClientId, f64)> =
@@ -37,14 +31,12 @@ impl FairnessReport {
         }
     }
 
-    /// Encodes the report.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.f64(self.own).f64(self.mean).f64(self.spread).u32(self.players);
         out.into_bytes()
     }
 
-    /// Decodes a report.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadMessage> {
         let mut from = Reader::new(bytes);
         let fairness =

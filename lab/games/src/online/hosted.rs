@@ -18,24 +18,18 @@ use crate::shared::{OutOfRange, PlayerInput};
 pub trait HostedGame {
     /// The game's number in a [`WELCOME`](super::WELCOME) call.
     const NUMBER: u8;
-    /// The game's name.
     const NAME: &'static str;
-    /// Ticks per second.
     const TICK_RATE: TickRate;
     /// The prediction that a client runs.
     type Rules: Simulate<State = Self::Scene, Input = Self::Input>;
     /// The state that a client is sent.
     type Scene: WireState + Clone;
-    /// A player's input.
     type Input: PlayerInput;
     /// The full state at the server, random generators included.
     type Run;
 
-    /// Begins a run.
     fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange>;
-    /// Plays one tick.
     fn step(&self, run: &mut Self::Run, input: &Self::Input);
-    /// Returns the state that the client is sent.
     fn scene(run: &Self::Run) -> &Self::Scene;
     /// Returns the input before the first one arrives.
     fn idle() -> Self::Input;
@@ -47,10 +41,8 @@ pub trait HostedGame {
     }
 }
 
-/// The jet car, hosted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostedJetCar {
-    /// The rules.
     pub rules: JetCarConfig,
 }
 
@@ -87,13 +79,11 @@ impl HostedGame for HostedJetCar {
 /// A sailing race against one boat that the server sails.
 #[derive(Clone, Debug)]
 pub struct HostedSailing {
-    /// The rules.
     pub rules: SailingConfig,
     /// How the opponent trims its sail.
     pub opponent: Trim,
 }
 
-/// The seat of the client.
 pub const CLIENT_SEAT: usize = 0;
 const OPPONENT: usize = 1;
 

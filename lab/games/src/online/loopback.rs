@@ -23,8 +23,7 @@ pub struct Loopback<G: Simulate, S> {
 const SIZE_BYTES: u32 = 0;
 
 impl<G: Simulate, S: ClientDisplay<G>> Loopback<G, S> {
-    /// Returns a loopback with this link in both directions. The input is `idle` until the first
-    /// one arrives.
+    /// Returns a loopback with this link both ways. The input is `idle` until the first arrives.
     pub fn new(link: &LinkConfig, dice: &Random, rate: TickRate, idle: G::Input, screen: S) -> Self {
         Self {
             up: Link::new(link.clone(), dice.fork(0)),
@@ -34,8 +33,7 @@ impl<G: Simulate, S: ClientDisplay<G>> Loopback<G, S> {
         }
     }
 
-    /// Runs the client's frame: takes in the replies that have arrived, asks `play` for an input,
-    /// and sends it.
+    /// Runs a client frame: takes in the replies that arrived, asks `play` for an input, sends it.
     pub fn frame(&mut self, rules: &G, now: SharedInstant, play: impl FnOnce(&S, Now) -> G::Input) {
         let now = Now { local: LocalInstant::from_micros(now.as_micros()), shared: now };
         while let Some(arrival) = self.down.poll(now.shared) {
@@ -59,7 +57,6 @@ impl<G: Simulate, S: ClientDisplay<G>> Loopback<G, S> {
         }
     }
 
-    /// Returns the client's display.
     pub fn screen(&self) -> &S {
         &self.screen
     }

@@ -13,18 +13,14 @@ use crate::shared::PlayerInput;
 
 /// A state with a byte encoding.
 pub trait WireState: Sized {
-    /// Appends the state to `out`.
     fn write(&self, out: &mut Writer);
 
-    /// Reads a state from the front of `from`.
     fn read(from: &mut Reader<'_>) -> Result<Self, BadMessage>;
 }
 
-/// Writes values as bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Writer(Vec<u8>);
 
-/// Reads values from bytes.
 #[derive(Clone, Debug)]
 pub struct Reader<'a>(&'a [u8]);
 
@@ -32,7 +28,6 @@ pub struct Reader<'a>(&'a [u8]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BadMessage {
-    /// The message ends too early.
     Truncated,
     /// Bytes are left after the end of the message.
     TooLong,
@@ -42,12 +37,10 @@ pub enum BadMessage {
     Unknown(u8),
 }
 
-/// The largest number that a game uses. The reader refuses larger ones, because the physics could
-/// turn them into infinities.
+/// The largest number that a game uses. The reader refuses larger ones: physics could overflow.
 const NUMBER_MAX: f64 = 1e9;
 
 impl Writer {
-    /// Writes one byte.
     pub fn u8(&mut self, value: u8) -> &mut Self {
         self.0.push(value);
         self
@@ -70,12 +63,11 @@ impl Writer {
         self.u64(value.to_bits())
     }
 
-    /// Reads a vector.
     pub fn vector(&mut self, value: Vec2) -> &mut Self {
         self.f64(value.x).f64(value.y)
     }
 
-    /// Reads a presence flag, then the value if there is one.
+    /// Writes a presence flag, then the value if there is one.
     pub fn option<T>(&mut self, value: Option<T>, write: impl FnOnce(&mut Self, T)) -> &mut Self {
         self.u8(value.is_some().into());
         if let Some(value) = value {
@@ -84,14 +76,12 @@ impl Writer {
         self
     }
 
-    /// Returns the bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
 
 impl<'a> Reader<'a> {
-    /// Returns a reader at the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -102,7 +92,6 @@ impl<'a> Reader<'a> {
         Ok(*first)
     }
 
-    /// Reads one byte.
     pub fn u8(&mut self) -> Result<u8, BadMessage> {
         self.take::<1>().map(|[byte]| byte)
     }
@@ -123,7 +112,6 @@ impl<'a> Reader<'a> {
         if value.abs() <= NUMBER_MAX { Ok(value) } else { Err(BadMessage::NotFinite) }
     }
 
-    /// Writes a vector.
     pub fn vector(&mut self) -> Result<Vec2, BadMessage> {
         Ok(Vec2::new(self.f64()?, self.f64()?))
     }
@@ -137,7 +125,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Writes a presence flag, then the value if there is one.
+    /// Reads a presence flag, then the value if there is one.
     pub fn option<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, BadMessage>,
@@ -170,7 +158,6 @@ pub fn read_input<I: PlayerInput>(bytes: &[u8]) -> Result<(LocalInstant, I), Bad
     Ok((stamp, I::from_axes(axes, 0).limited()))
 }
 
-/// Encodes a server's reply.
 pub fn write_reply<S: WireState>(reply: &Reply<S>) -> Vec<u8> {
     let mut out = Writer::default();
     out.u32(reply.epoch.0).u64(reply.tick);

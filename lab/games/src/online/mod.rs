@@ -56,8 +56,7 @@ pub const STATE: u32 = 2;
 pub const WELCOME: u32 = 3;
 /// Client to server: end this run and begin another.
 pub const RESTART: u32 = 4;
-/// Client to server: join the room of the game with this number at a server with [`GameRooms`]; 0
-/// leaves all rooms.
+/// Client to server: join the room of this game's number at a server with [`GameRooms`]; 0 leaves.
 pub const JOIN: u32 = 5;
 /// Server to client: a [`FairnessReport`].
 pub const FAIRNESS: u32 = 6;

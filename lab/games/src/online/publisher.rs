@@ -10,9 +10,7 @@ use fairpath::{EntityId, Observation, State};
 
 use crate::tanks::{Driver, Match, MovingKind, SeenShot, SeenTank, TICK_RATE, Tank, Team, View};
 
-/// The session class of tanks.
 pub const TANK: ClassId = ClassId(0);
-/// The session class of shots.
 pub const SHOT: ClassId = ClassId(1);
 /// The state group of a tank: 1 while it is on the field, 0 while it is a wreck.
 pub const ALIVE: u8 = 0;
@@ -40,18 +38,13 @@ struct PublishedEntity {
 
 /// The receiving end of a [`TankPublisher`]: a server or a client session, at an instant.
 pub trait EntitySink {
-    /// Creates an object.
     fn create(&mut self, class: ClassId, creation: &[u8]) -> Result<EntityId, ObjectError>;
-    /// Destroys an object.
     fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError>;
-    /// Reports an object's motion.
     fn observe(&mut self, object: EntityId, observation: Observation<Vec2>) -> Result<(), ObjectError>;
-    /// Sets a state group of an object.
     fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError>;
 }
 
-/// The most ticks played at once. After a longer stall of the machine the match continues where it
-/// stopped.
+/// The most ticks played at once. After a longer stall the match continues where it stopped.
 const TICKS_AT_ONCE_MAX: i64 = 60;
 
 impl TankPublisher {
@@ -60,12 +53,10 @@ impl TankPublisher {
         Self { game, began: None, published: BTreeMap::new() }
     }
 
-    /// Returns the match.
     pub fn game(&self) -> &Match {
         &self.game
     }
 
-    /// Gives a tank a driver.
     pub fn seat(&mut self, tank: EntityId, driver: Driver) {
         self.game.seat(tank, driver);
     }
@@ -153,7 +144,6 @@ impl TankPublisher {
         }
     }
 
-    /// Returns when the last played tick ends.
     pub fn time_of_last_tick(&self) -> SharedInstant {
         self.began.unwrap_or(SharedInstant::ZERO) + self.game.tanks().now().since_zero()
     }

@@ -15,8 +15,7 @@ use super::{INPUT, RESTART, STATE, WELCOME};
 /// Runs one game for every client in it.
 ///
 /// Each call of [`play`](Self::play) plays the whole ticks that have passed. A client's run begins
-/// with its first input and ends after four seconds without one; a client that returns later begins
-/// a new run.
+/// with its first input and ends after four seconds without one.
 pub struct Room<H: HostedGame> {
     game: H,
     /// The seed of the first run. Each further run uses the next number.
@@ -34,16 +33,12 @@ struct ClientRun<H: HostedGame> {
     played: i64,
 }
 
-/// Counters of a room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoomStatistics {
-    /// Runs begun.
     pub runs: u32,
     /// Runs ended because no input arrived.
     pub freed: u32,
-    /// Inputs received.
     pub inputs: u64,
-    /// States sent.
     pub answers: u64,
     /// Calls that could not be decoded. The room dismisses the client that sends one.
     pub bad_messages: u32,
@@ -76,8 +71,7 @@ impl<H: HostedGame> Room<H> {
             // If several ticks are caught up, only the last state is sent.
             let reply = seat.host.answer(|| H::scene(&seat.run).clone());
             if let Some(reply) = reply {
-                // The call fails for a client that is gone or whose queue is full; the next state
-                // replaces this one.
+                // The call fails if the client is gone or its queue full; the next replaces it.
                 let sent = session.call_client(*client, STATE, &write_reply(&reply), Delivery::Unreliable);
                 self.statistics.answers += u64::from(sent.is_ok());
             }
@@ -93,12 +87,10 @@ impl<H: HostedGame> Room<H> {
         let _ = session.call_client(client, WELCOME, &[H::NUMBER], Delivery::ReliableOrdered);
     }
 
-    /// Ends a client's run.
     pub fn leave(&mut self, client: ClientId) {
         self.seats.remove(&client);
     }
 
-    /// Handles one session event.
     pub fn handle_event(&mut self, session: &mut Server<Vec2>, event: ServerEvent, now: SharedInstant) {
         match event {
             ServerEvent::SessionLost { client, .. } => {
@@ -139,7 +131,6 @@ impl<H: HostedGame> Room<H> {
         session.dismiss(client, now);
     }
 
-    /// Returns the counters.
     pub fn statistics(&self) -> RoomStatistics {
         self.statistics
     }

@@ -1,5 +1,3 @@
-//! Several games at one server.
-
 use std::collections::BTreeMap;
 
 use fairpath::session::{ClientId, Server, ServerEvent};
@@ -19,8 +17,7 @@ pub struct GameRooms {
 }
 
 impl GameRooms {
-    /// Returns rooms for the games as the page plays them. Obstructions, winds and the road follow
-    /// from the seed.
+    /// Returns rooms for the page's games. Obstructions, winds and the road follow from the seed.
     pub fn new(seed: u64) -> Self {
         Self {
             jet_car: Room::new(HostedJetCar::default(), seed),

@@ -1,5 +1,3 @@
-//! One client at a free-running server.
-
 use fairpath::time::{LocalInstant, Span, TickRate};
 use fairpath_compensate::{Epoch, HeldInput, Reply, SEAT_SILENCE};
 
@@ -35,15 +33,13 @@ pub struct ClientSlot<I> {
 }
 
 /// Interval of keep-alive states to a client whose inputs do not arrive. 100 ms: ten states a
-/// second keep its display moving. More often costs bytes for nothing; less often, a client whose
-/// uplink is lost appears frozen.
+/// second keep its display moving. More costs bytes; with less, a lost uplink appears frozen.
 pub const PADDING: Span = Span::from_millis(100);
 
 const _: () = assert!(PADDING.as_micros() < SEAT_SILENCE.as_micros());
 
 impl<I: Clone> ClientSlot<I> {
-    /// Returns a slot for one run. The input is `idle` before the first input arrives and after the
-    /// slot is freed.
+    /// Returns a slot for one run. Its input is `idle` before the first and after it is freed.
     pub fn new(epoch: Epoch, rate: TickRate, idle: I) -> Self {
         let hands = HeldInput::new(idle.clone());
         Self { epoch, tick: rate.begin(1), ticks: 0, hands, idle, owes_answer: false, since_answer: PADDING }
@@ -55,8 +51,7 @@ impl<I: Clone> ClientSlot<I> {
         self.hands.receive(stamp, input)
     }
 
-    /// Plays one tick and returns its input: the newest that arrived, or the idle input once the
-    /// slot is free.
+    /// Plays one tick and returns its input: the newest, or the idle one if the slot is free.
     pub fn play(&mut self) -> &I {
         self.ticks += 1;
         self.since_answer += self.tick;
@@ -64,8 +59,7 @@ impl<I: Clone> ClientSlot<I> {
         if self.is_free() { &self.idle } else { self.hands.input() }
     }
 
-    /// Returns the reply to send after the tick: if an input arrived, or as a keep-alive every
-    /// [`PADDING`].
+    /// Returns the reply to send after the tick: to an input, or a keep-alive every [`PADDING`].
     pub fn answer<S>(&mut self, state: impl FnOnce() -> S) -> Option<Reply<S>> {
         if !self.owes_answer && self.since_answer < PADDING {
             return None;
@@ -76,8 +70,7 @@ impl<I: Clone> ClientSlot<I> {
         Some(Reply { epoch: self.epoch, tick: self.ticks, state: state(), acknowledged, applied })
     }
 
-    /// Returns whether no input has arrived for [`SEAT_SILENCE`]; another client may then have the
-    /// slot.
+    /// Returns whether no input has arrived for [`SEAT_SILENCE`]: the slot may be given away.
     pub fn is_free(&self) -> bool {
         self.hands.silent() > SEAT_SILENCE
     }

@@ -15,8 +15,7 @@ use crate::shared::{OutOfRange, POSITIVE, PlayerInput, all_within, positive_up_t
 
 /// The parameters of a car, in metres and seconds. Forces are per mass, as accelerations.
 ///
-/// The defaults are a fast road car with some downforce: 0 to 100 km/h in 4.2 s, 225 km/h
-/// at most.
+/// The defaults are a fast road car with some downforce: 0 to 100 km/h in 4.2 s, 225 km/h at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CarModel {
     /// The speed at which drag takes all the power, m/s. Default 63, at most [`TOP_SPEED_LIMIT`].
@@ -28,11 +27,9 @@ pub struct CarModel {
     pub traction: f64,
     /// The largest deceleration of the brakes, m/s². Default 11.
     pub braking: f64,
-    /// The grip of the tyres in any direction at low speed, m/s². Default 11, a little over 1 g.
-    /// Half of it is like rain.
+    /// The grip of the tyres at low speed, m/s². Default 11, a little over 1 g. Half is like rain.
     pub grip: f64,
-    /// The grip that speed adds, m/s² per (m/s)². Default 0.0015: 2.4 m/s² at 40 m/s. Zero is a car
-    /// without wings.
+    /// The grip that speed adds, m/s² per (m/s)². Default 0.0015: 2.4 at 40 m/s. Zero: no wings.
     pub downforce: f64,
     /// The distance between the axles, m. Default 2.6.
     pub wheelbase: f64,
@@ -45,8 +42,7 @@ pub struct CarModel {
     pub reverse_speed: f64,
 }
 
-/// The fastest car allowed, in m/s: it moves less than its own width per tick, so it cannot pass
-/// through another car.
+/// The fastest car allowed, m/s: less than its width per tick, so it cannot pass through another.
 pub const TOP_SPEED_LIMIT: f64 = 100.0;
 /// The radius of a car in collisions, in metres: a little more than half its width.
 pub const CAR_RADIUS: f64 = 1.1;
@@ -55,15 +51,12 @@ const _: () = assert!(CAR_RADIUS < super::WIDTH_MIN);
 
 /// Rolling resistance, m/s²: a coasting car comes to rest.
 const ROLLING: f64 = 0.2;
-/// Full lock asks for this multiple of the curvature that the tyres can hold at this speed. A
-/// little more than 1, so that a driver can overdo it; much more, and small inputs at high speed
-/// cause a spin.
+/// Full lock asks for this multiple of the curvature that the tyres can hold at this speed. Above 1
+/// a driver can overdo it; much above, small inputs at speed cause a spin.
 const STEER_REACH: f64 = 1.15;
 
-/// The motion of a car.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CarMotion {
-    /// The centre of the car.
     pub position: Vec2,
     /// The velocity, m/s.
     pub velocity: Vec2,
@@ -114,8 +107,7 @@ impl CarModel {
 
     /// Returns the motion after `secs` of `input`, without collisions.
     ///
-    /// This is the whole of the car's physics. A client that predicts its own car, and a predictor
-    /// that extrapolates inputs, call it too.
+    /// This is all of a car's physics. Clients and predictors that extrapolate inputs call it too.
     #[must_use]
     pub fn drive(&self, car: &CarMotion, input: Input, secs: f64) -> CarMotion {
         let input = input.limited();
@@ -179,12 +171,10 @@ impl CarModel {
 }
 
 impl CarMotion {
-    /// Returns a car at rest.
     pub fn at_rest(position: Vec2, heading: f64) -> Self {
         Self { position, heading, ..Self::default() }
     }
 
-    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity)
             .with_acceleration(self.acceleration)

@@ -1,5 +1,3 @@
-//! The rules of a race.
-
 use std::sync::Arc;
 
 use fairpath::time::TickRate;
@@ -10,8 +8,7 @@ use crate::shared::{OutOfRange, all_within, count_from};
 
 /// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// The most cars in one race. Collision checks visit every pair, so this bounds a tick's cost; the
-/// grid of a stage has room for this many.
+/// The most cars in one race. Bounds a tick's cost (every pair is checked) and fits a stage's grid.
 pub const CARS_MAX: u32 = 16;
 
 /// The rules of a race.
@@ -21,10 +18,8 @@ pub struct RaceConfig {
     pub cars: u32,
     /// The number of laps; `None` is an endless practice run. Default 3. A stage is always one run.
     pub laps: Option<u32>,
-    /// Whether cars collide. Default yes. If not, they drive through each other, and each drives
-    /// its laps undisturbed.
+    /// Whether cars collide. Default yes. If not, each drives its laps undisturbed.
     pub cars_bump: bool,
-    /// The physics of all cars.
     pub car: CarModel,
 }
 
@@ -47,8 +42,6 @@ impl RaceConfig {
 /// A track and the rules of a race on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// The track.
     pub track: Arc<Track>,
-    /// The rules.
     pub config: RaceConfig,
 }

@@ -14,8 +14,7 @@ use super::track::{Place, Track};
 const SCRAPE: f64 = 0.35;
 /// The share of the speed into a wall that bounces back.
 const WALL_BOUNCE: f64 = 0.1;
-/// How far a hit turns the car along the wall, in radians per m/s into it, because the front hits
-/// first.
+/// How far a hit turns the car along the wall, in rad per m/s into it: the front hits first.
 const NOSE_TURN: f64 = 0.03;
 /// The share of the closing speed that bounces back between cars.
 const CAR_BOUNCE: f64 = 0.3;
@@ -23,8 +22,7 @@ const CAR_BOUNCE: f64 = 0.3;
 const MEETING: f64 = 8.0;
 const _: () = assert!(MEETING > 2.0 * CAR_RADIUS + super::TOP_SPEED_LIMIT / 30.0);
 
-/// Puts a car that was about `near` along the track back between the walls. Returns its place, and
-/// its speed into a wall if it hit one.
+/// Puts a car near `near` back between the walls. Returns its place, and its speed into a wall.
 pub(super) fn hold_on_road(track: &Track, car: &mut CarMotion, near: f64) -> (Place, Option<f64>) {
     let place = track.project(car.position, near);
     let room = if place.offset >= 0.0 { track.left_at(place.along) } else { track.right_at(place.along) };

@@ -1,5 +1,3 @@
-//! A race with a driver for each car.
-
 use std::sync::Arc;
 
 use fairpath::number::EntityId;
@@ -14,7 +12,6 @@ use super::view::View;
 use super::world::Race;
 use crate::shared::{InputLog, OutOfRange};
 
-/// The driver of one car.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "at most sixteen of them, and the usual one is the large one")]
 pub enum Driver {
@@ -116,9 +113,8 @@ impl Heat {
         self.step_showing(|_| ());
     }
 
-    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a bot is shown:
-    /// for example, other cars where dead reckoning places them. It is called only for bots that
-    /// look in this tick.
+    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a looking bot
+    /// is shown: for example, other cars where dead reckoning places them.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let now = self.race.now();
         for ((id, driver), input) in (0..).map(EntityId).zip(&mut self.drivers).zip(&mut self.inputs) {
@@ -137,12 +133,10 @@ impl Heat {
         self.race.step(&self.inputs);
     }
 
-    /// Returns the race.
     pub fn race(&self) -> &Race {
         &self.race
     }
 
-    /// Returns the drivers, in the order of cars.
     pub fn drivers(&self) -> &[Driver] {
         &self.drivers
     }
@@ -161,9 +155,8 @@ impl Heat {
 /// The result of [`reference_digest`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x2113_F0DC_642D_E558;
 
-/// Drives a minute on a generated track and a minute on the stage, and returns one digest of both.
-/// Natively and in WebAssembly it must be [`REFERENCE_DIGEST`]. The race exercises every rule and
-/// every style.
+/// Drives a minute on a generated track and a minute on the stage, with every rule and style.
+/// Returns one digest of both, [`REFERENCE_DIGEST`] natively and in WebAssembly.
 pub fn reference_digest() -> u64 {
     const TICKS: u32 = 60 * 60;
     let tracks = [Track::generated(0x5EED), Track::preset(Preset::Ridge)];

@@ -1,5 +1,3 @@
-//! A driver's input.
-
 use crate::shared::{PlayerInput, axis};
 
 /// A driver's input for one tick, from a person or a bot.
@@ -14,7 +12,6 @@ pub struct Input {
 }
 
 impl Input {
-    /// No pedal, wheels straight.
     pub const IDLE: Self = Self { throttle: 0.0, brake: 0.0, steer: 0.0 };
 }
 

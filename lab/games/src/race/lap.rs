@@ -18,7 +18,6 @@ use crate::shared::OutOfRange;
 /// One lap of one car, from line to line; on a stage one run from start to finish.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lap {
-    /// The car.
     pub car: EntityId,
     /// The style of the bot that drove; `None` if no bot did.
     pub style: Option<Style>,
@@ -32,7 +31,6 @@ pub struct Lap {
     pub hits: u32,
 }
 
-/// A car's position at one time of its lap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LapSample {
     /// The time since the car crossed the line.
@@ -41,8 +39,7 @@ pub struct LapSample {
     pub position: Vec2,
 }
 
-/// The longest lap that is stored, in samples: ten minutes. A longer one is not a real lap and
-/// would only use memory.
+/// The longest stored lap, in samples: ten minutes. A longer one is not a real lap.
 pub const LAP_SAMPLES_MAX: usize = 10 * 60 * 60;
 
 /// Observes a race and stores every complete lap.
@@ -66,7 +63,6 @@ impl BegunLap {
 }
 
 impl LapRecorder {
-    /// Returns a recorder without laps.
     pub fn new() -> Self {
         Self::default()
     }
@@ -121,7 +117,6 @@ impl LapRecorder {
         &self.laps
     }
 
-    /// Returns the complete laps by value.
     pub fn into_laps(self) -> Vec<Lap> {
         self.laps
     }
@@ -146,8 +141,7 @@ impl LapDice {
     }
 }
 
-/// Laps per heat. All cars restart from the grid after a heat, so that fast cars do not lap slow
-/// ones all the time.
+/// Laps per heat. Then all cars restart from the grid, so that fast ones rarely lap slow ones.
 const HEAT_LAPS: u32 = 5;
 /// The slowest average before a heat is stopped, in seconds per metre: 2 m/s.
 const SECS_PER_METRE_MAX: f64 = 0.5;
@@ -156,8 +150,7 @@ const SECS_PER_METRE_MAX: f64 = 0.5;
 /// with a random grid order. Jawad 2017's fifty runs of four drivers are `record_laps(track,
 /// config, 50, …)`.
 ///
-/// The numbers of cars and laps in `config` are ignored. Returns the laps sorted by style, each
-/// style's in the order of driving.
+/// The numbers of cars and laps in `config` are ignored. Returns the laps by style.
 pub fn record_laps(
     track: &Arc<Track>,
     config: RaceConfig,

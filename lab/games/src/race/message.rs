@@ -17,25 +17,20 @@ use crate::shared::PlayerInput;
 /// The state of a race that a client is sent: everything but the track, which both ends have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RaceScene {
-    /// The number of ticks played.
     pub tick: u64,
-    /// The cars, in the order of their numbers.
     pub cars: Vec<Car>,
 }
 
 /// A client's prediction of a race. Other cars keep their last inputs.
 #[derive(Clone, Debug)]
 pub struct RacePredictor {
-    /// The track.
     pub track: Arc<Track>,
-    /// The rules.
     pub config: RaceConfig,
     /// The client's own car.
     pub car: EntityId,
 }
 
 impl RaceScene {
-    /// Returns the scene of a race.
     pub fn of(race: &Race) -> Self {
         Self { tick: race.tick(), cars: race.cars().to_vec() }
     }
@@ -77,8 +72,7 @@ impl WireState for RaceScene {
     }
 }
 
-/// The most ticks of a received race: three years. Larger values are invalid and would overflow
-/// instants.
+/// The most ticks of a received race: three years. More would overflow instants.
 const TICKS_MAX: u64 = 60 * 100_000_000;
 /// The most rounds of a received car.
 const ROUNDS_MAX: u32 = 1 << 20;

@@ -1,8 +1,7 @@
 //! What one driver is shown. A bot decides from this view only.
 //!
 //! [`Race::look`] fills it with the truth. On a real client, other cars are where dead reckoning
-//! places them. Put those positions into the view, and the bot overtakes what it sees and hits cars
-//! that were elsewhere.
+//! places them. With those positions in the view, the bot hits cars that were elsewhere.
 
 use fairpath::State;
 use fairpath::number::EntityId;
@@ -11,12 +10,10 @@ use fairpath::vector::Vec2;
 
 use super::world::Race;
 
-/// What one driver is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// The time on this driver's client.
     pub now: SharedInstant,
-    /// The driver's own car.
     pub me: EntityId,
     /// The own car's true state: its owner knows it.
     pub own: State<Vec2>,
@@ -27,15 +24,12 @@ pub struct View {
 /// Another car, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenCar {
-    /// The car.
     pub id: EntityId,
-    /// Its shown position and motion.
     pub state: State<Vec2>,
 }
 
 impl Race {
-    /// Returns the truth, as a client without delay would show it to the driver of car `me`.
-    /// Returns `None` if there is no such car.
+    /// Returns the truth as car `me`'s client would show it without delay; `None` without `me`.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.car(me)?;
         let are_solid = self.config().cars_bump;

@@ -1,5 +1,3 @@
-//! The state of a race, and one tick of it.
-
 use std::sync::Arc;
 
 use fairpath::number::EntityId;
@@ -47,7 +45,6 @@ pub struct Car {
     pub(super) condition: Condition,
 }
 
-/// Whether a car is on the grid, racing or finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// It is on the grid, before the first tick.
@@ -55,64 +52,27 @@ pub enum Condition {
     /// It is racing.
     Racing,
     /// It crossed the line for the last time at that instant. It stands still and does not collide.
-    Finished {
-        /// The instant.
-        at: SharedInstant,
-    },
+    Finished { at: SharedInstant },
 }
 
-/// An event of the last tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RaceEvent {
-    /// A car crossed the start line for the first time: its first lap begins.
-    Started {
-        /// The car.
-        car: EntityId,
-        /// The instant, interpolated between ticks.
-        at: SharedInstant,
-    },
-    /// A car completed a lap, and on a circuit begins the next one.
-    LapDone {
-        /// The car.
-        car: EntityId,
-        /// The number of the lap, counted from one.
-        lap: u32,
-        /// The lap time.
-        time: Span,
-        /// The instant, interpolated between ticks.
-        at: SharedInstant,
-    },
-    /// A car completed its last lap.
-    Finished {
-        /// The car.
-        car: EntityId,
-        /// Its rank: 1 is the winner.
-        rank: u32,
-    },
-    /// A car hit a wall. A car that slides along a wall hits it in every tick.
-    HitWall {
-        /// The car.
-        car: EntityId,
-        /// The speed into the wall, m/s.
-        speed: f64,
-    },
-    /// Two cars collided.
-    Bumped {
-        /// The car with the lower number.
-        one: EntityId,
-        /// The other car.
-        other: EntityId,
-        /// Their closing speed, m/s.
-        speed: f64,
-    },
+    /// A car began its first lap at an instant interpolated between ticks.
+    Started { car: EntityId, at: SharedInstant },
+    /// A car completed a lap, counted from one, and on a circuit begins the next one.
+    LapDone { car: EntityId, lap: u32, time: Span, at: SharedInstant },
+    /// A car completed its last lap. Rank 1 is the winner.
+    Finished { car: EntityId, rank: u32 },
+    /// A car hit a wall at this speed, m/s. A car that slides along a wall hits it in every tick.
+    HitWall { car: EntityId, speed: f64 },
+    /// Two cars collided at this closing speed, m/s. `one` has the lower number.
+    Bumped { one: EntityId, other: EntityId, speed: f64 },
 }
 
-/// The distance from the line to the first car of the grid, and from each car to the next, in
-/// metres.
+/// The distance from the line to the first car of the grid, and from car to car, in metres.
 const GRID_GAP: f64 = 5.0;
-/// The distance of the grid's columns from the centre line, in metres, where the track is wide
-/// enough.
+/// The distance of the grid's columns from the centre line, in metres, if the track is that wide.
 const GRID_COLUMN: f64 = 2.2;
 const _: () = assert!(GRID_GAP * (CARS_MAX as f64 + 1.0) < super::track::STAGE_START);
 
@@ -124,16 +84,14 @@ impl Race {
         Ok(Self { track, config, tick: 0, cars, finishers: Vec::new(), events: Vec::new() })
     }
 
-    /// Returns a race that continues with these cars after `tick` ticks. Finished cars stay
-    /// finished; their order is lost.
+    /// Returns a race that continues after `tick` ticks. The order of finished cars is lost.
     pub(super) fn resumed(track: Arc<Track>, config: RaceConfig, tick: u64, cars: Vec<Car>) -> Self {
         let has_finished = |car: &&Car| matches!(car.condition, Condition::Finished { .. });
         let finishers = cars.iter().filter(has_finished).map(|car| car.id).collect();
         Self { track, config, tick, cars, finishers, events: Vec::new() }
     }
 
-    /// Plays one tick. `inputs` are in the order of cars; a missing input counts as
-    /// [`Input::IDLE`].
+    /// Plays one tick. `inputs` are in the order of cars; a missing one is [`Input::IDLE`].
     pub fn step(&mut self, inputs: &[Input]) {
         self.events.clear();
         let mut before = [0.0; CARS_MAX as usize];
@@ -183,8 +141,7 @@ impl Race {
     fn hold_on_road(&mut self) {
         for car in self.cars.iter_mut().filter(|car| car.is_racing()) {
             let (place, impact) = hold_on_road(&self.track, &mut car.motion, car.place.along);
-            // A car moves a short distance per tick: if the two places are far apart, `along`
-            // wrapped.
+            // A car moves little per tick: if the places are far apart, `along` wrapped.
             let jump = place.along - car.place.along - self.track.way(car.place.along, place.along);
             car.rounds -= (jump / self.track.length()).round() as i32;
             car.place = place;
@@ -245,22 +202,18 @@ impl Race {
         self.now() - self.begin_of_tick()
     }
 
-    /// Returns a car's distance from the start line.
     fn distance_of(&self, car: &Car) -> f64 {
         f64::from(car.rounds) * self.track.length() + car.place.along - self.track.start_line()
     }
 
-    /// Returns the track.
     pub fn track(&self) -> &Arc<Track> {
         &self.track
     }
 
-    /// Returns the rules.
     pub fn config(&self) -> &RaceConfig {
         &self.config
     }
 
-    /// Returns the number of ticks played.
     pub fn tick(&self) -> u64 {
         self.tick
     }
@@ -270,12 +223,10 @@ impl Race {
         SharedInstant::ZERO + TICK_RATE.begin(self.tick as i64)
     }
 
-    /// Returns the cars, in the order of their numbers.
     pub fn cars(&self) -> &[Car] {
         &self.cars
     }
 
-    /// Returns the car with that id.
     pub fn car(&self, id: EntityId) -> Option<&Car> {
         self.cars.get(id.0 as usize)
     }
@@ -291,12 +242,10 @@ impl Race {
         &self.finishers
     }
 
-    /// Returns the winner, once a car has finished.
     pub fn winner(&self) -> Option<EntityId> {
         self.finishers.first().copied()
     }
 
-    /// Returns whether every car has finished.
     pub fn is_over(&self) -> bool {
         self.finishers.len() == self.cars.len()
     }
@@ -308,7 +257,6 @@ impl Race {
         self.finishers.iter().copied().chain(driving.iter().map(|car| car.id)).collect()
     }
 
-    /// Returns the events of the last tick.
     pub fn events(&self) -> &[RaceEvent] {
         &self.events
     }
@@ -404,7 +352,6 @@ impl Car {
         &self.motion
     }
 
-    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         self.motion.state()
     }
@@ -417,7 +364,6 @@ impl Car {
         }
     }
 
-    /// Returns its place on the track.
     pub fn place(&self) -> Place {
         self.place
     }
@@ -427,7 +373,6 @@ impl Car {
         self.input
     }
 
-    /// Returns whether it is on the grid, racing or finished.
     pub fn condition(&self) -> Condition {
         self.condition
     }
@@ -437,22 +382,18 @@ impl Car {
         !matches!(self.condition, Condition::Finished { .. })
     }
 
-    /// Returns the number of completed laps.
     pub fn laps_done(&self) -> u32 {
         self.laps_begun.saturating_sub(1)
     }
 
-    /// Returns when its current lap began.
     pub fn lap_began_at(&self) -> Option<SharedInstant> {
         self.lap_began_at
     }
 
-    /// Returns the time of its last complete lap.
     pub fn last_lap(&self) -> Option<Span> {
         self.last_lap
     }
 
-    /// Returns the time of its best lap.
     pub fn best_lap(&self) -> Option<Span> {
         self.best_lap
     }

@@ -28,11 +28,9 @@ pub struct Agent {
 /// How an agent trims its sail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
-    /// Changes the sheet a little, continues if the boat got faster, and turns back if not. Hauls
-    /// in a sail that flaps.
+    /// Changes the sheet a little, goes on if the boat got faster, else back. Hauls in if flapping.
     Simple,
-    /// Sets the sail to half the angle between bow and apparent wind, which gives the largest
-    /// force.
+    /// Sets the sail to half the angle between bow and apparent wind, for the largest force.
     Optimal,
 }
 
@@ -44,18 +42,15 @@ const TRIAL_STEP: f64 = 0.05;
 const RUDDER_GAIN: f64 = 2.0;
 
 impl Agent {
-    /// Returns an agent with this trim.
     pub fn new(trim: Trim) -> Self {
         Self { trim, sheet: 0.5, way: 1.0, speed_before: 0.0, judge_at: SharedInstant::ZERO }
     }
 
-    /// Returns how it trims its sail.
     pub fn trim(&self) -> Trim {
         self.trim
     }
 
-    /// Returns the input for the boat in this seat. `now` is the player's own time, which may
-    /// differ from the scene's.
+    /// Returns the input for the boat in this seat. `now` is the player's time, not the scene's.
     pub fn sail(
         &mut self,
         rules: &SailingConfig,
@@ -77,8 +72,7 @@ impl Agent {
         }
         self.judge_at = now + TRIAL;
         if self.sheet <= 0.0 {
-            // The sheet is fully in: a sail along the boat has no force and only looks as if it
-            // flapped.
+            // Fully in, a sail has no force and only looks as if it flapped.
             self.way = 1.0;
         } else if !boat.is_tight {
             self.way = -1.0;

@@ -11,8 +11,7 @@ use super::config::SHEET_MAX;
 use super::input::Input;
 use crate::shared::{OutOfRange, PlayerInput, add_vector, all_within};
 
-/// The parameters of a boat. Feet, seconds, radians; forces in units that make Buchheit 2004's drag
-/// ½·v².
+/// The parameters of a boat: feet, seconds, radians; forces that make Buchheit 2004's drag ½·v².
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoatModel {
     /// C0: the force on a sail square to the wind, per (ft/s)². Default 0.113, so that 20
@@ -27,8 +26,7 @@ pub struct BoatModel {
     pub mass: f64,
     /// The speed of the sheet, rad/s. Default π/4: two seconds for its full range.
     pub sheet_rate: f64,
-    /// The speed at which the wind swings the sail, rad/s. Default π: a second from one side to the
-    /// other with the sheet fully out.
+    /// The speed at which wind swings the sail, rad/s. Default π: a second between both sides.
     pub swing_rate: f64,
     /// The speed of the rudder, rad/s. Default π/2: half a second from straight to full.
     pub rudder_rate: f64,
@@ -36,20 +34,16 @@ pub struct BoatModel {
     pub rudder_max: f64,
 }
 
-/// The state of a boat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Boat {
-    /// The centre.
     pub position: Vec2,
     /// The heading, in radians from east towards north.
     pub heading: f64,
-    /// The speed through the water, in ft/s. Never negative: a sail only pushes ahead, and drag
-    /// only slows.
+    /// The speed through the water, ft/s. Never negative: a sail pushes ahead, drag only slows.
     pub speed: f64,
     /// The largest angle that the sheet allows the sail, in radians, 0 to π/2.
     pub sheet: f64,
-    /// The angle of the sail, in radians from straight astern; positive is to starboard. Never
-    /// beyond the sheet.
+    /// The angle of the sail, rad from astern; positive is to starboard. Never beyond the sheet.
     pub sail: f64,
     /// The angle of the rudder, in radians; positive turns the boat to port.
     pub rudder: f64,
@@ -155,8 +149,7 @@ impl Boat {
         wind - (Vec2::from_heading(self.heading) * self.speed + current)
     }
 
-    /// Returns the angle between the bow and where the apparent wind comes from, 0 to π: Buchheit
-    /// 2004's ρ.
+    /// Returns the angle between the bow and the apparent wind, 0 to π: Buchheit 2004's ρ.
     pub fn wind_angle(&self, wind: Vec2, current: Vec2) -> f64 {
         self.downwind(self.apparent_wind(wind, current)).abs()
     }
@@ -164,12 +157,10 @@ impl Boat {
     /// Returns the angle of a free sail, from straight astern; positive is to starboard.
     fn downwind(&self, apparent: Vec2) -> f64 {
         let ahead = Vec2::from_heading(self.heading);
-        // With astern and starboard as axes the result is exact where wind and boat are in line,
-        // and symmetric.
+        // With these axes it is symmetric, and exact where wind and boat are in line.
         libm::atan2(-apparent.dot(ahead.perpendicular()), -apparent.dot(ahead))
     }
 
-    /// Returns the motion as a [`State`].
     pub fn state(&self) -> State<Vec2> {
         State::moving(self.position, self.velocity).with_heading(self.heading, self.turn_rate)
     }

@@ -1,5 +1,3 @@
-//! The rules of a race.
-
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use fairpath::time::TickRate;
@@ -12,7 +10,6 @@ use crate::shared::{Knob, OutOfRange, all_within};
 pub const TICK_RATE: TickRate = TickRate::hz(50);
 /// One knot, in feet per second: a nautical mile is 1852 m, a foot 0.3048 m.
 pub const KNOT: f64 = 1852.0 / 0.3048 / 3600.0;
-/// The most boats in one race.
 pub const BOATS_MAX: u32 = 16;
 /// The most shifts in one pattern.
 pub const PATTERN_LEN_MAX: usize = 64;
@@ -23,53 +20,38 @@ pub struct SailingConfig {
     /// The number of boats. Default 2, the player and an opponent; at most [`BOATS_MAX`]. They
     /// start at the origin, heading for the buoy, and do not collide.
     pub boats: u32,
-    /// The physics of all boats.
     pub boat: BoatModel,
     /// The wind. Default 20 knots from the west, steady.
     pub wind: Wind,
     /// The current. Default none.
     pub current: Current,
-    /// The finish. Default 1000 ft to the east: downwind with wind from the west, across the wind
-    /// with wind from the south.
+    /// The finish. Default 1000 ft to the east: downwind in west wind, across it in south wind.
     pub buoy: Vec2,
     /// The radius of the finish, in feet. Default 20, about a boat's length.
     pub buoy_radius: f64,
 }
 
-/// The wind. A wind is the velocity of the air, in feet per second: see
-/// [`from_west`], [`from_south`] and [`blowing_from`].
+/// The wind, as air velocity in ft/s: see [`from_west`], [`from_south`] and [`blowing_from`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wind {
     /// Constant wind.
     Constant(Vec2),
-    /// Wind that shifts at random.
-    Random {
-        /// The mean direction that it comes from, in radians.
-        from: f64,
-        /// The largest deviation from that direction, in radians.
-        spread: f64,
-        /// The least and the greatest speed, in knots.
-        knots: [f64; 2],
-        /// The least and the greatest time between shifts, in seconds.
-        secs: [f64; 2],
-    },
-    /// Wind that repeats a fixed pattern of at most [`PATTERN_LEN_MAX`] shifts; an empty pattern is
-    /// calm.
+    /// Wind that shifts at random: mean direction it comes from and largest deviation, in radians;
+    /// least and greatest speed, and least and greatest time between shifts.
+    Random { from: f64, spread: f64, knots: [f64; 2], secs: [f64; 2] },
+    /// Repeats a pattern of at most [`PATTERN_LEN_MAX`] shifts; an empty pattern is calm.
     Pattern(Vec<Shift>),
     /// God mode: it begins with this wind, and the player in seat 0 turns and strengthens it.
     God(Vec2),
 }
 
-/// One part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// The wind, in feet per second.
     pub wind: Vec2,
-    /// Its duration, in seconds.
     pub secs: f64,
 }
 
-/// The current.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Current {
     /// No current.
@@ -77,17 +59,9 @@ pub enum Current {
     /// A constant current, in feet per second.
     Constant(Vec2),
     /// A constant current that is drawn at the start of the race.
-    Drawn {
-        /// The greatest speed, in knots.
-        knots_max: f64,
-    },
-    /// A current that shifts at random.
-    Shifting {
-        /// The greatest speed, in knots.
-        knots_max: f64,
-        /// The least and the greatest time between shifts, in seconds.
-        secs: [f64; 2],
-    },
+    Drawn { knots_max: f64 },
+    /// A current that shifts at random, with the least and greatest time between shifts.
+    Shifting { knots_max: f64, secs: [f64; 2] },
 }
 
 impl Default for SailingConfig {
@@ -104,14 +78,12 @@ impl Default for SailingConfig {
 }
 
 impl Wind {
-    /// Returns the wind of Buchheit 2004's tests: 20 knots, alternately from the west and the
-    /// south, `secs` each.
+    /// Returns Buchheit 2004's test wind: 20 knots from west and south in turn, `secs` each.
     pub fn west_and_south(secs: f64) -> Self {
         Self::Pattern(vec![Shift { wind: from_west(20.0), secs }, Shift { wind: from_south(20.0), secs }])
     }
 
-    /// Returns 10 to 25 knots from between south-south-east and west-north-west that shift every 5
-    /// to 20 s.
+    /// Returns 10 to 25 knots from SSE to WNW that shift every 5 to 20 s.
     pub fn random() -> Self {
         Self::Random { from: -0.75 * PI, spread: 0.375 * PI, knots: [10.0, 25.0], secs: [5.0, 20.0] }
     }
@@ -134,8 +106,7 @@ pub fn from_south(knots: f64) -> Vec2 {
     Vec2::new(0.0, knots * KNOT)
 }
 
-/// Returns the velocity of wind that comes from `from` (in radians from east towards north), in
-/// feet per second.
+/// Returns the velocity of wind from `from` (rad from east towards north), in feet per second.
 pub fn blowing_from(from: f64, knots: f64) -> Vec2 {
     Vec2::from_heading(from) * (-knots * KNOT)
 }

@@ -1,11 +1,7 @@
-//! A player's input.
-
 use crate::shared::{PlayerInput, axis};
 
-/// A player's input for one tick, from a person or an agent. Sheet and rudder follow at their own
-/// speed.
-///
-/// It contains target positions, not movements, so the next input fully replaces a lost one.
+/// A player's input for one tick: targets that sheet and rudder follow at their own speed, not
+/// movements, so the next input fully replaces a lost one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Input {
     /// The target of the sheet: 0 fully in, 1 fully out (sail square to the boat).
@@ -22,7 +18,6 @@ impl Input {
     /// Sail hauled in, rudder straight.
     pub const IDLE: Self = Self { sheet: 0.0, rudder: 0.0, wind_turn: 0.0, wind_rise: 0.0 };
 
-    /// Returns the input with this sheet and this rudder.
     pub const fn new(sheet: f64, rudder: f64) -> Self {
         Self { sheet, rudder, ..Self::IDLE }
     }

@@ -1,5 +1,4 @@
-//! Sailing: a boat with a sheet and a rudder, and a buoy a thousand feet away. Modelled on Buchheit
-//! 2004's final game.
+//! Sailing: a boat with a sheet and a rudder, and a buoy a thousand feet away. After Buchheit 2004.
 //!
 //! The player does not set the sail directly: it lets out a rope (the sheet), and the wind pushes
 //! the sail as far as the sheet allows, or lets it flap. A boat responds slowly, so the effect of a

@@ -6,13 +6,10 @@ use super::config::SailingConfig;
 use super::input::Input;
 use super::scene::SailingScene;
 
-/// A client's prediction of a race. Other boats keep sheet and rudder, wind and current do not
-/// change.
+/// A client's prediction of a race: others keep sheet and rudder, wind and current do not change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SailingPredictor {
-    /// The rules.
     pub rules: SailingConfig,
-    /// The client's seat.
     pub seat: usize,
 }
 

@@ -1,5 +1,3 @@
-//! A race with a driver for each boat.
-
 use fairpath::time::SharedInstant;
 use fairpath_sim::Digest;
 
@@ -10,7 +8,6 @@ use super::scene::SailingScene;
 use super::world::Sailing;
 use crate::shared::{InputLog, OutOfRange};
 
-/// The driver of one boat.
 #[derive(Clone, Debug)]
 pub enum Driver {
     /// A bot that decides from what it is shown.
@@ -94,12 +91,10 @@ impl Regatta {
         self.race.step(&self.inputs, 1);
     }
 
-    /// Returns the race.
     pub fn race(&self) -> &Sailing {
         &self.race
     }
 
-    /// Returns the inputs of the last tick, in the order of seats.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs
     }

@@ -1,5 +1,4 @@
-//! The state that a client is sent, draws and can extrapolate: the race without its random
-//! generators.
+//! The state that a client is sent, draws and can extrapolate: the race without its randomness.
 
 use std::f64::consts::FRAC_PI_4;
 
@@ -16,33 +15,23 @@ use crate::shared::{PlayerInput, add_vector};
 /// The state of a race at one instant.
 ///
 /// [`step`](Self::step) is pure: the server calls it after it updates wind and current, and a
-/// client calls it on the server's scene to replay inputs that the server has not seen yet, with
-/// unchanged wind and current.
+/// client to replay inputs that the server has not seen yet, in unchanged weather.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SailingScene {
-    /// The number of ticks played.
     pub tick: u64,
     /// The wind, in ft/s.
     pub wind: Vec2,
     /// The current, in ft/s.
     pub current: Vec2,
-    /// The boats, in the order of seats.
     pub boats: Vec<Boat>,
 }
 
-/// An event of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The wind changed.
     WindShifted,
-    /// The current changed.
     CurrentShifted,
-    /// A boat reached the buoy.
-    Finished {
-        /// The boat's seat.
-        seat: u32,
-    },
+    Finished { seat: u32 },
 }
 
 /// In god mode, how fast the wind turns, rad/s, and how fast it rises, ft/s².
@@ -52,15 +41,13 @@ const GOD_RISE: f64 = 4.0 * KNOT;
 const GOD_WIND_MIN: f64 = 0.1;
 
 impl SailingScene {
-    /// Returns the scene at tick zero: every boat at rest at the origin, heading for the buoy,
-    /// without wind or current.
+    /// Returns the scene at tick zero: boats at rest at the origin, heading for the buoy, calm.
     pub fn new(rules: &SailingConfig) -> Self {
         let boat = Boat::at_rest(Vec2::ZERO, rules.buoy.heading());
         Self { tick: 0, wind: Vec2::ZERO, current: Vec2::ZERO, boats: vec![boat; rules.boats as usize] }
     }
 
-    /// Plays `ticks` ticks without changes of wind or current. `hands` returns the input of a seat;
-    /// for `None`, sheet and rudder do not move.
+    /// Plays `ticks` ticks in constant weather. `hands` returns a seat's input; `None` keeps it.
     pub fn step(&mut self, rules: &SailingConfig, hands: impl Fn(usize) -> Option<Input>, ticks: u32) {
         for _ in 0..ticks {
             self.step_noting(rules, &hands, &mut Vec::new());

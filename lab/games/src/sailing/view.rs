@@ -13,9 +13,7 @@ use super::scene::SailingScene;
 pub struct View {
     /// The own boat, with its position in the world.
     pub own: Boat,
-    /// The position of the buoy.
     pub buoy: Vec2,
-    /// The other boats.
     pub others: Vec<SeenBoat>,
     /// The wind, in ft/s.
     pub wind: Vec2,
@@ -28,11 +26,8 @@ pub struct View {
 /// Another boat, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenBoat {
-    /// The boat.
     pub id: EntityId,
-    /// Its position.
     pub position: Vec2,
-    /// Its heading.
     pub heading: f64,
 }
 
@@ -63,8 +58,7 @@ impl View {
     }
 
     /// Returns where grid lines cross the axes through the boat, up to `reach` feet to either side:
-    /// first the x coordinates of lines that run north, then the y coordinates of lines that run
-    /// east.
+    /// x of lines that run north, then y of lines that run east.
     pub fn grid_lines(&self, reach: Vec2) -> [Vec<f64>; 2] {
         let along = |position: f64, reach: f64| {
             let first = ((position - reach) / GRID).ceil() as i64;
@@ -74,8 +68,7 @@ impl View {
         [along(self.own.position.x, reach.x), along(self.own.position.y, reach.y)]
     }
 
-    /// Returns the range of the mini-map, in feet: the least power-of-two multiple that contains
-    /// the buoy, so the scale changes rarely.
+    /// Returns the mini-map's range, in feet: doubled until it contains the buoy.
     pub fn mini_map_reach(&self) -> f64 {
         let distance = self.buoy.length();
         let mut reach = MINI_MAP_MIN;

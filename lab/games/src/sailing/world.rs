@@ -1,5 +1,3 @@
-//! The race as the server runs it.
-
 use fairpath::number::EntityId;
 use fairpath::time::TickRate;
 use fairpath::vector::Vec2;
@@ -45,7 +43,6 @@ pub struct Sailing {
 }
 
 impl Sailing {
-    /// Returns a race at tick zero.
     pub fn new(config: SailingConfig, seed: u64) -> Result<Self, OutOfRange> {
         config.check()?;
         let mut scene = SailingScene::new(&config);
@@ -55,8 +52,7 @@ impl Sailing {
         Ok(Self { config, scene, weather, events: Vec::new() })
     }
 
-    /// Plays `ticks` ticks. `inputs` are in the order of seats; without an input, sheet and rudder
-    /// do not move.
+    /// Plays `ticks` ticks. `inputs` are by seat; without one, sheet and rudder do not move.
     pub fn step(&mut self, inputs: &[Input], ticks: u32) {
         self.events.clear();
         for _ in 0..ticks {
@@ -65,22 +61,18 @@ impl Sailing {
         }
     }
 
-    /// Returns the rules.
     pub fn config(&self) -> &SailingConfig {
         &self.config
     }
 
-    /// Returns the scene.
     pub fn scene(&self) -> &SailingScene {
         &self.scene
     }
 
-    /// Returns the events of the last step.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Returns whether every boat is at the buoy.
     pub fn is_over(&self) -> bool {
         self.scene.is_over()
     }

@@ -1,5 +1,3 @@
-//! What a game implements to be logged, replayed and recorded.
-
 use fairpath::State;
 use fairpath::number::EntityId;
 use fairpath::time::TickRate;
@@ -7,29 +5,21 @@ use fairpath::vector::Vec2;
 
 /// A deterministic game: the same rules, seed and inputs give the same bits.
 pub trait Game: Clone + Sized {
-    /// The rules.
     type Config: Clone + PartialEq + std::fmt::Debug;
-    /// One player's input for one tick.
     type Input: PlayerInput;
     /// The reason why [`begin`](Self::begin) refuses a configuration.
     type ConfigError: std::error::Error;
 
-    /// The game's name.
     const NAME: &'static str;
-    /// Ticks per second.
     const TICK_RATE: TickRate;
 
-    /// Returns a game at tick zero.
     fn begin(config: &Self::Config, seed: u64) -> Result<Self, Self::ConfigError>;
 
-    /// Returns the number of players.
     fn seats(config: &Self::Config) -> u32;
 
-    /// Plays one tick. `inputs` are in the order of seats; a missing input counts as
-    /// [`Default::default`].
+    /// Plays one tick. `inputs` are by seat; a missing one counts as [`Default::default`].
     fn advance(&mut self, inputs: &[Self::Input]);
 
-    /// Returns the number of ticks played.
     fn tick(&self) -> u64;
 
     /// Returns every moving entity with its current state. Players come first.

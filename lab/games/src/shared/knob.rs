@@ -36,9 +36,7 @@ pub(crate) fn all_within(knobs: &[Knob]) -> Result<(), OutOfRange> {
 pub struct OutOfRange {
     /// The field of the configuration.
     pub knob: &'static str,
-    /// The lowest value allowed.
     pub least: f64,
-    /// The highest value allowed.
     pub most: f64,
 }
 

@@ -14,14 +14,12 @@ pub struct InputLog<G: Game> {
     held: Vec<G::Input>,
 }
 
-/// A change of one player's input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InputChange<I> {
     /// The first tick, counted from zero, that uses the input.
     pub tick: u64,
     /// The player's seat, counted from zero.
     pub seat: u32,
-    /// The input from this tick on.
     pub input: I,
 }
 
@@ -46,7 +44,6 @@ impl<G: Game> InputLog<G> {
         Self { ticks, changes, ..log }
     }
 
-    /// Adds the inputs of one tick.
     pub fn record(&mut self, inputs: &[G::Input]) {
         for (seat, held) in (0..).zip(&mut self.held) {
             let input = inputs.get(seat as usize).copied().unwrap_or_default().limited();
@@ -58,17 +55,14 @@ impl<G: Game> InputLog<G> {
         self.ticks += 1;
     }
 
-    /// Returns the rules of the run.
     pub fn config(&self) -> &G::Config {
         &self.config
     }
 
-    /// Returns the seed of the run.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Returns the number of ticks in the log.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
@@ -78,7 +72,6 @@ impl<G: Game> InputLog<G> {
         &self.changes
     }
 
-    /// Returns a replay that stands at tick zero.
     pub fn replay(&self) -> Result<Replay<'_, G>, G::ConfigError> {
         let game = G::begin(&self.config, self.seed)?;
         let held = self.held.iter().map(|_| G::Input::default()).collect();
@@ -110,7 +103,6 @@ impl<G: Game> Replay<'_, G> {
         true
     }
 
-    /// Returns the game after the last tick played.
     pub fn game(&self) -> &G {
         &self.game
     }

@@ -1,15 +1,11 @@
-//! What all games use: the [`Game`] trait, input logs, traces, teams, ranges of configuration
-//! values.
+//! What all games use: the [`Game`] trait, input logs, traces, teams, value ranges.
 //!
 //! A type that implements [`Game`] gets three things: an [`InputLog`] that stores a run as changes
 //! of its players' inputs, a [`Replay`] of that log with the same bits, and a [`Recorder`] that
 //! writes the run as a [`Trace`](fairpath_sim::trace::Trace) that any tool can read. The log can be
 //! restored from the trace.
 //!
-//! [`RoundTrip`] simulates the delay between a player and a server in one process, with or without
-//! lag compensation.
-//!
-//! The jet car and sailing live here; the older games have copies of their own and can move in.
+//! [`RoundTrip`] simulates the delay to a server in one process, with or without compensation.
 
 mod game;
 mod knob;
@@ -34,12 +30,10 @@ use fairpath::random::Random;
 use fairpath::vector::Vec2;
 use fairpath_sim::Digest;
 
-/// Adds a vector to a digest.
 pub(crate) fn add_vector(vector: Vec2, digest: &mut Digest) {
     digest.f64(vector.x).f64(vector.y);
 }
 
-/// Adds the state of a moving entity to a digest.
 pub(crate) fn add_state(state: &State<Vec2>, digest: &mut Digest) {
     add_vector(state.position, digest);
     add_vector(state.velocity, digest);
@@ -47,8 +41,7 @@ pub(crate) fn add_state(state: &State<Vec2>, digest: &mut Digest) {
     digest.f64(state.orientation).f64(state.spin);
 }
 
-/// Adds the next four outputs of a clone of a random generator to a digest; the generator itself
-/// does not advance.
+/// Adds the next four outputs of a generator's clone to a digest; the generator does not advance.
 pub(crate) fn add_random(random: &Random, digest: &mut Digest) {
     let mut ahead = random.clone();
     for _ in 0..4 {

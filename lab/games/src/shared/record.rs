@@ -41,8 +41,7 @@ pub struct Recorder<G: Game> {
 }
 
 impl<G: Game> Recorder<G> {
-    /// Begins with the current state of `game`. Only a recording that begins at tick zero can be
-    /// replayed from its inputs.
+    /// Begins with the current state. Only a recording from tick zero can be replayed.
     pub fn new(game: &G, config: G::Config, seed: u64) -> Self {
         let mut trace = Trace::new(metadata(game, &config, seed));
         trace.states.extend(state_rows(game));
@@ -55,7 +54,6 @@ impl<G: Game> Recorder<G> {
         self.trace.states.extend(state_rows(game));
     }
 
-    /// Returns the trace.
     pub fn finish(mut self) -> Trace {
         let mut sequences = vec![0; G::seats(self.log.config()) as usize];
         for change in self.log.changes() {
@@ -68,8 +66,7 @@ impl<G: Game> Recorder<G> {
 }
 
 impl<G: Game> InputLog<G> {
-    /// Returns the run as a trace. Replays the whole run; to record while playing, use
-    /// [`Recorder`].
+    /// Returns the run as a trace by replaying it; to record while playing, use [`Recorder`].
     pub fn to_trace(&self) -> Result<Trace, G::ConfigError> {
         let mut replay = self.replay()?;
         let mut recorder = Recorder::new(replay.game(), self.config().clone(), self.seed());
@@ -147,15 +144,9 @@ fn tick_at<G: Game>(t_us: i64) -> Result<u64, NotReplayable> {
 #[non_exhaustive]
 pub enum NotReplayable {
     /// The first state is later than tick zero.
-    BeginsLate {
-        /// The time of the first state.
-        t_us: i64,
-    },
+    BeginsLate { t_us: i64 },
     /// A state or an input is not at the beginning of a tick.
-    OffTick {
-        /// The time of that row.
-        t_us: i64,
-    },
+    OffTick { t_us: i64 },
 }
 
 impl std::error::Error for NotReplayable {}

@@ -70,13 +70,11 @@ impl<G: Simulate> RoundTrip<G> {
         self.down.model_mut().reconfigure(half_of(round_trip));
     }
 
-    /// Turns compensation on or off.
     pub fn set_compensates(&mut self, compensates: bool) {
         self.compensates = compensates;
     }
 
-    /// Returns the scene that the player's screen shows: the newest that has arrived, extrapolated
-    /// if compensation is on.
+    /// Returns the scene on the player's screen: the newest, extrapolated if compensation is on.
     pub fn shown(&self) -> &G::State {
         &self.shown
     }
@@ -86,8 +84,7 @@ impl<G: Simulate> RoundTrip<G> {
         &self.drawn_own
     }
 
-    /// Plays one tick: the client sends `input`, the server plays the newest input that has arrived
-    /// and sends its scene.
+    /// Plays one tick: the client sends `input`, the server plays the newest and sends its scene.
     pub fn tick(
         &mut self,
         rules: &G,

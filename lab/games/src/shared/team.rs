@@ -1,5 +1,3 @@
-//! The two sides of a match.
-
 /// One of the two sides of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Team {
@@ -13,7 +11,6 @@ impl Team {
     /// Both teams, red first.
     pub const BOTH: [Self; 2] = [Self::Red, Self::Blue];
 
-    /// Returns the opposing team.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -22,7 +19,6 @@ impl Team {
         }
     }
 
-    /// Returns 0 for red, 1 for blue.
     pub const fn index(self) -> usize {
         self as usize
     }

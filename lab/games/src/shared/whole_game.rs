@@ -19,7 +19,6 @@ pub struct WholeGame<G: Game> {
 }
 
 impl<G: Game> WholeGame<G> {
-    /// Returns the simulation of a game with these rules.
     pub fn of(config: &G::Config) -> Self {
         Self { seats: G::seats(config), game: PhantomData }
     }

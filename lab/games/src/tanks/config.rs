@@ -1,5 +1,3 @@
-//! The rules of a match.
-
 use std::f64::consts::FRAC_PI_4;
 
 use fairpath::time::{Span, TickRate};
@@ -7,11 +5,9 @@ use fairpath::time::{Span, TickRate};
 use super::map::Map;
 use crate::shared::{OutOfRange, POSITIVE, all_within, positive_up_to};
 
-/// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs and lasts until the next one begins, to
-/// the microsecond.
+/// Sixty ticks per second; tick k begins at ⌊k·10⁶/60⌋ µs and lasts until the next one.
 pub const TICK_RATE: TickRate = TickRate::hz(60);
-/// The most tanks of both teams together. Collision checks visit every pair, so this bounds a
-/// tick's cost.
+/// The most tanks together. Collision checks visit every pair: this bounds a tick's cost.
 pub const TANKS_MAX: u32 = 64;
 /// Length of a tank, in units.
 pub const TANK_LENGTH: f64 = 6.0;
@@ -28,8 +24,7 @@ pub const FLAG_RADIUS: f64 = 2.5;
 
 /// The rules of a match. Lengths are in units (a tank is 6 long), speeds in units per second.
 ///
-/// The defaults are BZFlag's, with its instant response: speed and turn rate follow the input
-/// within a tick.
+/// The defaults are BZFlag's: speed and turn rate follow the input within a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TanksConfig {
     /// The number of tanks of red and of blue. Default 5 and 5, at most [`TANKS_MAX`] together.
@@ -42,12 +37,10 @@ pub struct TanksConfig {
     pub speed_max: f64,
     /// Top speed in reverse. Default 12.5.
     pub reverse_speed_max: f64,
-    /// Fastest turn, radians per second. Default π/4: a full-speed circle has a radius of 31.8
-    /// units.
+    /// Fastest turn, radians per second. Default π/4: a full-speed circle has a radius of 31.8.
     pub turn_rate_max: f64,
     /// How fast the speed may change, units per second squared. Default infinite: at once. At 25 a
-    /// tank reaches full speed in a second, stops within 12.5 units, and dead reckoning gets
-    /// easier. With zero a tank never moves.
+    /// tank takes a second to full speed and stops within 12.5 units; at zero it never moves.
     pub acceleration_max: f64,
     /// How fast the turn rate may change, radians per second squared. Default infinite: at once.
     /// Below about 2 a tank overshoots the direction it turns to.
@@ -57,27 +50,20 @@ pub struct TanksConfig {
     /// The range of shots. Default 350: 3.5 s of flight at the default speed.
     pub shot_range: f64,
     /// The time from one shot to the next. Default 3.5 s. If it is shorter than a quarter of a
-    /// shot's flight, a tank also has to wait for one of its four [shot
-    /// slots](super::SHOT_SLOTS).
+    /// shot's flight, a tank also has to wait for one of its four [shot slots](super::SHOT_SLOTS).
     pub reload: Span,
     /// The time until a destroyed tank respawns. Default 5 s, BZFlag's time to explode.
     pub respawn_after: Span,
-    /// The time until a dropped flag returns to its base. Default 30 s. Much shorter, and dropping
-    /// a flag costs nothing.
+    /// The time until a dropped flag returns. Default 30 s. Much shorter, and dropping it is free.
     pub flag_return_after: Span,
-    /// Whether shots hit tanks of their own team. Default no. A shot never hits the tank that fired
-    /// it.
+    /// Whether shots hit their own team. Default no. A shot never hits the tank that fired it.
     pub friendly_fire: bool,
 }
 
-/// Which map to play on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
-    /// The default field with up to this many boxes, generated from the match's seed.
-    Generated {
-        /// The number of boxes. Odd numbers round down, because boxes come in pairs.
-        boxes: usize,
-    },
+    /// The default field with up to this many boxes from the seed, in pairs: an odd one is dropped.
+    Generated { boxes: usize },
     /// This map.
     Given(Map),
 }
@@ -130,8 +116,7 @@ impl TanksConfig {
     }
 }
 
-/// Above this a tank moves more than half its width per tick and could pass a thin box between two
-/// ticks.
+/// Above this a tank moves over half its width per tick and could pass a thin box.
 const SPEED_LIMIT: f64 = 60.0;
 const _: () = assert!(SPEED_LIMIT / 60.0 < 0.5 * TANK_WIDTH);
 
@@ -139,7 +124,6 @@ const _: () = assert!(SPEED_LIMIT / 60.0 < 0.5 * TANK_WIDTH);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A value of [`TanksConfig`] is out of range.
     OutOfRange(OutOfRange),
     /// The bases have no room for all tanks.
     NoRoom,

@@ -20,14 +20,11 @@ pub(super) struct Surroundings<'a> {
 }
 
 /// The distance at which a push leaves the tank from a surface, in units. Far above rounding errors
-/// (1e-13 at 400 units), so that a tank at rest against a wall is clear of it; far below anything
-/// visible.
+/// (1e-13 at 400 units): a tank at rest against a wall is clear of it. Far too small to be seen.
 const SKIN: f64 = 1e-6;
-/// The most pushes per attempt. A corner takes two or three; a gap that is too narrow never
-/// converges.
+/// The most pushes per attempt. Corners take two or three; too narrow a gap never converges.
 const PUSHES_MAX: usize = 6;
-/// The share of the motion that is tried when a push out of an obstacle would exceed the speed
-/// limit.
+/// The share of the motion that is tried if a push would exceed the speed limit.
 const SCRAPING: f64 = 0.9;
 
 impl<'a> Surroundings<'a> {
@@ -35,10 +32,8 @@ impl<'a> Surroundings<'a> {
         Self { map, others }
     }
 
-    /// Returns the state after `secs` of a tank in `from` that asks to move like `wished`.
-    ///
-    /// In order of preference: exactly as asked; the turn with a slide; the slide without the turn;
-    /// no motion.
+    /// Returns the state after `secs` of a tank in `from` that asks to move like `wished`: exactly;
+    /// else the turn with a slide; else the slide without the turn; else no motion.
     pub(super) fn allow(
         &self,
         from: &State<Vec2>,
@@ -62,8 +57,7 @@ impl<'a> Surroundings<'a> {
         self.map.is_clear(shape) && self.others.iter().all(|other| !shape.overlaps(other))
     }
 
-    /// Returns the motion to `wish` without its part into obstacles, if that does not exceed the
-    /// speed limit.
+    /// Returns the motion to `wish` without its part into obstacles, if within the speed limit.
     fn slide(
         &self,
         from: &State<Vec2>,
@@ -109,8 +103,7 @@ impl<'a> Surroundings<'a> {
         let extent = shape.extent();
         let inside = |position: f64, extent: f64| {
             let limit = self.map.half_side() - extent;
-            // Only a tank outside is moved: a tank beside the wall must not creep by a skin per
-            // tick.
+            // Only a tank outside is moved: beside the wall it must not creep by a skin.
             if position.abs() > limit { (limit - SKIN) * position.signum() } else { position }
         };
         shape.at(Vec2::new(inside(shape.centre.x, extent.x), inside(shape.centre.y, extent.y)))

@@ -7,7 +7,6 @@ use fairpath_sim::Digest;
 
 use crate::shared::{Team, add_vector};
 
-/// One team's flag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flag {
     pub(super) team: Team,
@@ -15,7 +14,6 @@ pub struct Flag {
     pub(super) position: Vec2,
 }
 
-/// Whether a flag is at home, carried or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagPlace {
     /// At the centre of its own base.
@@ -23,24 +21,18 @@ pub enum FlagPlace {
     /// Carried by this tank of the other team.
     Carried(EntityId),
     /// On the ground, until a tank touches it or its time is up.
-    Dropped {
-        /// When it returns to its base.
-        until: SharedInstant,
-    },
+    Dropped { until: SharedInstant },
 }
 
 impl Flag {
-    /// Returns the team that the flag belongs to.
     pub fn team(&self) -> Team {
         self.team
     }
 
-    /// Returns whether it is at home, carried or dropped.
     pub fn place(&self) -> FlagPlace {
         self.place
     }
 
-    /// Returns its position.
     pub fn position(&self) -> Vec2 {
         self.position
     }

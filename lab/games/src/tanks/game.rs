@@ -1,5 +1,3 @@
-//! A match with a driver for each tank.
-
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::time::SharedInstant;
@@ -14,7 +12,6 @@ use super::view::View;
 use super::world::Tanks;
 use crate::shared::{InputLog, Recorder};
 
-/// The driver of one tank.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a match has a few dozen drivers, and most of them are bots")]
 pub enum Driver {
@@ -90,8 +87,7 @@ impl Match {
         })
     }
 
-    /// Returns a match in which the same script drives every tank, each with a random generator of
-    /// its own.
+    /// Returns a match in which one script drives every tank, with a random generator each.
     pub fn of_scripts(config: TanksConfig, script: &Script, seed: u64) -> Result<Self, ConfigError> {
         Self::new(config, seed, |_, _, random| Driver::Script(script.clone().with_dice(random)))
     }
@@ -102,8 +98,7 @@ impl Match {
         seed: u64,
         mut seat: impl FnMut(&Tanks, EntityId, Random) -> Driver,
     ) -> Result<Self, ConfigError> {
-        /// Keeps the drivers' random streams apart from the world's, which forks the same seed with
-        /// small numbers.
+        /// Keeps the drivers' random streams apart from the world's, which forks small numbers.
         const DRIVERS: u64 = 1 << 32;
         let tanks = Tanks::new(config, seed)?;
         let dice = Random::from_seed(seed);
@@ -135,9 +130,8 @@ impl Match {
         self.step_showing(|_| ());
     }
 
-    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a driver is
-    /// shown: for example, other tanks and shots where dead reckoning places them. It is called
-    /// only for drivers that use a view in this tick.
+    /// Plays one tick like [`step`](Self::step), but `screen` may first change what a looking
+    /// driver is shown: other tanks and shots where dead reckoning places them, for example.
     pub fn step_showing(&mut self, mut screen: impl FnMut(&mut View)) {
         let now = self.tanks.now();
         let map = self.tanks.map();
@@ -157,17 +151,14 @@ impl Match {
         self.tanks.step(&self.inputs);
     }
 
-    /// Returns the match.
     pub fn tanks(&self) -> &Tanks {
         &self.tanks
     }
 
-    /// Returns the seed of the match.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Returns the drivers, in the order of tanks.
     pub fn drivers(&self) -> &[Driver] {
         &self.drivers
     }
@@ -201,9 +192,8 @@ impl Match {
 /// The digest of [`reference_match`] on every platform.
 pub const REFERENCE_DIGEST: u64 = 0x0571_C6D5_718F_17CB;
 
-/// Plays three minutes of five against five and returns the match. Natively and in WebAssembly its
-/// [digest](Tanks::digest) must be [`REFERENCE_DIGEST`]. The match exercises every rule and every
-/// kind of bot.
+/// Plays three minutes of five against five, with every rule and kind of bot. Natively and in
+/// WebAssembly the [digest](Tanks::digest) must be [`REFERENCE_DIGEST`].
 pub fn reference_match() -> Match {
     const TICKS: u32 = 3 * 60 * 60;
     let Ok(mut game) = Match::of_bots(TanksConfig::default(), REFERENCE_SEED) else {

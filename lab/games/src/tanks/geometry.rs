@@ -2,10 +2,8 @@
 
 use fairpath::vector::{Vec2, Vector};
 
-/// A rectangle at any angle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rectangle {
-    /// The centre.
     pub centre: Vec2,
     /// The unit vector along its length.
     along: Vec2,
@@ -45,7 +43,6 @@ impl Rectangle {
         self.along.heading()
     }
 
-    /// Half its diagonal.
     pub fn reach(&self) -> f64 {
         self.reach
     }
@@ -69,7 +66,6 @@ impl Rectangle {
         Vec2::new(offset.dot(self.along), offset.dot(self.along.perpendicular()))
     }
 
-    /// Returns whether `point` is inside.
     pub fn contains(&self, point: Vec2) -> bool {
         let local = self.to_local(point);
         local.x.abs() < self.half.x && local.y.abs() < self.half.y
@@ -115,8 +111,7 @@ impl Rectangle {
             + self.along.perpendicular().dot(normal).abs() * self.half.y
     }
 
-    /// Returns where the segment first enters the rectangle, as a share of its length; 0 if it
-    /// starts inside.
+    /// Returns where the segment enters the rectangle, as a share of its length; 0 if inside.
     pub fn first_hit(&self, start: Vec2, end: Vec2) -> Option<f64> {
         if self.is_far_from_segment(start, end) {
             return None;

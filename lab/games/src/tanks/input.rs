@@ -1,5 +1,3 @@
-//! A driver's input.
-
 use crate::shared::{PlayerInput, axis};
 
 /// A driver's input for one tick, from a person, a bot or a script.
@@ -17,7 +15,6 @@ pub struct Input {
 pub const FIRE_BUTTON: u32 = 1;
 
 impl Input {
-    /// Stands still and does not fire.
     pub const IDLE: Self = Self { throttle: 0.0, turn: 0.0, fire: false };
 
     /// Drives without firing.
@@ -25,7 +22,6 @@ impl Input {
         Self { throttle, turn, fire: false }
     }
 
-    /// Returns the input with `fire` set or cleared.
     #[must_use]
     pub const fn firing(self, fire: bool) -> Self {
         Self { fire, ..self }

@@ -1,7 +1,5 @@
-//! The map of a match: a walled square field, boxes, and a base per team.
-//!
-//! Generated maps are symmetric under a half turn about the middle: both teams meet the same
-//! obstacles.
+//! The map of a match: a walled square field, boxes, and a base per team. Generated maps are
+//! symmetric under a half turn: both teams meet the same obstacles.
 
 use std::f64::consts::PI;
 
@@ -33,8 +31,7 @@ pub const BASE_SIDE: f64 = 60.0;
 pub const GAP: f64 = 24.0;
 
 impl Map {
-    /// Returns a square field from −`half_side` to `half_side` with these boxes and these centres
-    /// of both bases.
+    /// Returns a square field from −`half_side` to `half_side` with boxes and the bases' centres.
     pub fn new(half_side: f64, boxes: Vec<Rectangle>, bases: [Vec2; 2]) -> Result<Self, MapError> {
         if !(half_side.is_finite() && half_side >= BASE_SIDE) {
             return Err(MapError::FieldTooSmall);
@@ -98,14 +95,12 @@ impl Map {
         }
     }
 
-    /// Returns the waypoints of a short route round the boxes, the last one first. Empty if the
-    /// straight line is free.
+    /// Returns the waypoints of a short route, the last one first. Empty if straight is free.
     pub(super) fn way(&self, from: Vec2, to: Vec2) -> Vec<Vec2> {
         self.roads.way(&self.boxes, from, to)
     }
 
-    /// Returns whether the straight line keeps `clearance` from every box. Beside a box at either
-    /// end, the clearance at that end suffices.
+    /// Returns whether the straight line keeps `clearance` from every box. Ends may be nearer.
     pub(super) fn is_free_way(&self, from: Vec2, to: Vec2, clearance: f64) -> bool {
         is_free(&self.boxes, from, to, clearance)
     }
@@ -121,12 +116,10 @@ impl Map {
         Vec2::new(point.x.clamp(-limit, limit), point.y.clamp(-limit, limit))
     }
 
-    /// Half the side of the field.
     pub fn half_side(&self) -> f64 {
         self.half_side
     }
 
-    /// Returns all boxes.
     pub fn boxes(&self) -> &[Rectangle] {
         &self.boxes
     }
@@ -174,13 +167,10 @@ impl Map {
 /// An obstacle that stops a shot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barrier {
-    /// The edge of the field.
     Wall,
-    /// A box.
     Box,
 }
 
-/// The reason why a map is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MapError {
@@ -188,16 +178,10 @@ pub enum MapError {
     FieldTooSmall,
     /// There are more than [`BOXES_MAX`] boxes.
     TooManyBoxes,
-    /// Box `number` is not finite, or so thin that a tank could pass it between two ticks.
-    BadBox {
-        /// Counted from zero.
-        number: usize,
-    },
+    /// A box, counted from zero, is not finite, or so thin that a tank could pass it in a tick.
+    BadBox { number: usize },
     /// A base overlaps a box or lies outside the field.
-    BaseBlocked {
-        /// The base's team.
-        team: Team,
-    },
+    BaseBlocked { team: Team },
 }
 
 impl std::fmt::Display for MapError {
@@ -217,8 +201,7 @@ impl std::fmt::Display for MapError {
 
 impl std::error::Error for MapError {}
 
-/// The least thickness of a box. A tank drives 0.4 units per tick, so it cannot pass a box this
-/// thick between two ticks.
+/// The least thickness of a box: tanks drive 0.4 units per tick and cannot pass it in between.
 const THICKNESS_MIN: f64 = 2.0;
 
 /// Returns whether the two are at least [`GAP`] apart.

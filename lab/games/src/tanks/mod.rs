@@ -12,8 +12,7 @@
 //! ```
 //!
 //! - [`Tanks`] is the match; [`Match`] is the match with a driver for each tank
-//! - [`Bot`] drives like a person: it decides a few times per second, from the [`View`] that its
-//!   client shows
+//! - [`Bot`] drives like a person: it decides a few times per second, from a [`View`]
 //! - [`Script`] drives lines, circles and random motion for experiments
 //! - [`InputLog`](crate::shared::InputLog) stores a match; its replay gives the same bits
 //! - [`Match::record`] returns a match as a trace, for files and other tools

@@ -34,14 +34,12 @@ impl Roads {
         Self { corners, links }
     }
 
-    /// Returns the corners of the shortest route, the last one first. Empty if the straight line is
-    /// free, or if there is no route.
+    /// Returns the shortest route's corners, last first. Empty if straight is free or no way is.
     pub(super) fn way(&self, boxes: &[Rectangle], from: Vec2, to: Vec2) -> Vec<Vec2> {
         if is_free(boxes, from, to, CLEARANCE) {
             return Vec::new();
         }
-        // The search starts at the goal, so following the links from the start gives the order of
-        // travel.
+        // The search starts at the goal: links from the start are in the order of travel.
         let mut search = Search::new(self.corners.len());
         for (corner, distance) in reachable(boxes, to, &self.corners) {
             search.offer(corner, distance, None);
@@ -74,8 +72,7 @@ pub(super) fn is_free(boxes: &[Rectangle], from: Vec2, to: Vec2, clearance: f64)
 }
 
 /// Returns the clearance that a line from `from` to `to` can keep from a box: at most the distance
-/// at its ends. The result is continuous, or a driver at a discontinuity would change its route
-/// with every look.
+/// at its ends. It is continuous, or a driver would change its route with every look.
 fn room_beside(each: &Rectangle, from: Vec2, to: Vec2) -> f64 {
     /// A little less than the distance itself, or the line would begin with a hit.
     const SHARE: f64 = 0.98;

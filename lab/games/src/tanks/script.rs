@@ -15,24 +15,14 @@ use super::map::Map;
 /// A driver that ignores other tanks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Script {
-    /// Straight ahead.
-    Straight {
-        /// The throttle, −1 to 1.
-        throttle: f64,
-    },
-    /// On a circle.
-    Circle {
-        /// The throttle, −1 to 1.
-        throttle: f64,
-        /// The turn, −1 (right) to 1 (left). At full throttle and full turn the radius is 31.8
-        /// units.
-        turn: f64,
-    },
+    /// Straight ahead, at a throttle of −1 to 1.
+    Straight { throttle: f64 },
+    /// On a circle; turn −1 is right, 1 left. At full throttle and turn its radius is 31.8 units.
+    Circle { throttle: f64, turn: f64 },
     /// Random speeds and turns that change at random times, with stops.
     Random(RandomScript),
 }
 
-/// The state of [`Script::Random`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomScript {
     random: Random,
@@ -47,17 +37,14 @@ const KEPT_SECS_MEAN: f64 = 1.0;
 const STOP_CHANCE: f64 = 1.0 / 6.0;
 /// The chance that a choice is to reverse.
 const REVERSE_CHANCE: f64 = 1.0 / 8.0;
-/// The distance from a wall at which scripts turn round: a full-speed circle has a diameter of 64
-/// units.
+/// The distance from a wall at which scripts turn round: a full-speed circle is 64 units wide.
 const TURN_ROUND_WITHIN: f64 = 80.0;
 
 impl Script {
-    /// Straight ahead at full speed.
     pub const STRAIGHT: Self = Self::Straight { throttle: 1.0 };
     /// The tightest circle at full speed, to the left.
     pub const CIRCLE: Self = Self::Circle { throttle: 1.0, turn: 1.0 };
 
-    /// Returns random motion that draws from `random`.
     pub fn random(random: Random) -> Self {
         Self::Random(RandomScript { random, held: Input::IDLE, change_at: SharedInstant::ZERO })
     }

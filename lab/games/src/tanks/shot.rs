@@ -16,7 +16,6 @@ use crate::shared::{Team, add_state, add_vector};
 /// the default rules one shot ends just when the next is loaded.
 pub const SHOT_SLOTS: u32 = 4;
 
-/// A shot in the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shot {
     pub(super) id: EntityId,
@@ -30,12 +29,10 @@ pub struct Shot {
     pub(super) is_new: bool,
 }
 
-/// What ended a shot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShotEnd {
     /// It reached its range.
     Spent,
-    /// It hit a wall or a box.
     Barrier(Barrier),
     /// It destroyed this tank.
     Tank(EntityId),
@@ -57,17 +54,14 @@ impl Shot {
         self.life
     }
 
-    /// Returns the tank that fired it.
     pub fn shooter(&self) -> EntityId {
         self.shooter
     }
 
-    /// Returns the shooter's team.
     pub fn team(&self) -> Team {
         self.team
     }
 
-    /// Returns when it left the barrel.
     pub fn fired_at(&self) -> SharedInstant {
         self.fired_at
     }
@@ -82,8 +76,7 @@ impl Shot {
         self.is_new
     }
 
-    /// Returns the position at `now`, always computed from the muzzle, so that a linear DR vector
-    /// and the shot agree.
+    /// Returns the position at `now` from the muzzle, so that a linear DR vector agrees.
     pub(super) fn position_at(&self, now: SharedInstant) -> Vec2 {
         self.motion.position + self.motion.velocity * (now - self.fired_at).as_secs_f64()
     }

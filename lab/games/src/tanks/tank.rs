@@ -13,7 +13,6 @@ use super::geometry::Rectangle;
 use super::input::Input;
 use crate::shared::{Team, add_state};
 
-/// A tank and its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tank {
     pub(super) id: EntityId,
@@ -21,8 +20,7 @@ pub struct Tank {
     pub(super) life: u16,
     pub(super) state: State<Vec2>,
     pub(super) input: Input,
-    /// Speed along the heading at the end of the last tick. Acceleration limits apply to changes of
-    /// it.
+    /// Speed along the heading after the last tick, to which acceleration limits apply.
     pub(super) speed: f64,
     pub(super) condition: Condition,
     pub(super) reloaded_at: SharedInstant,
@@ -30,7 +28,6 @@ pub struct Tank {
     pub(super) deaths: u32,
 }
 
-/// Whether a tank is in play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// The game placed it in the tick that just ended: a new life begins.
@@ -38,10 +35,7 @@ pub enum Condition {
     /// It drives.
     Driving,
     /// It is destroyed, does not collide, and respawns at that instant or soon after.
-    Wrecked {
-        /// The earliest respawn.
-        until: SharedInstant,
-    },
+    Wrecked { until: SharedInstant },
 }
 
 impl Tank {
@@ -66,7 +60,6 @@ impl Tank {
         self.id
     }
 
-    /// Returns its team.
     pub fn team(&self) -> Team {
         self.team
     }
@@ -80,8 +73,7 @@ impl Tank {
     ///
     /// Velocity, turn rate and acceleration follow from the last input. While the tank drives
     /// freely they are its circular motion, and as long as the input does not change, a circular DR
-    /// vector of this state follows the tank exactly. While the tank slides along an obstacle, the
-    /// velocity is that of the slide.
+    /// vector of this state follows the tank exactly. A sliding tank has the velocity of the slide.
     pub fn state(&self) -> State<Vec2> {
         self.state
     }
@@ -95,7 +87,6 @@ impl Tank {
         }
     }
 
-    /// Returns whether the tank has just spawned, drives or is a wreck.
     pub fn condition(&self) -> Condition {
         self.condition
     }
@@ -110,22 +101,18 @@ impl Tank {
         self.input
     }
 
-    /// Returns when its next shot is loaded.
     pub fn reloaded_at(&self) -> SharedInstant {
         self.reloaded_at
     }
 
-    /// Returns how many tanks of the other team it destroyed.
     pub fn kills(&self) -> u32 {
         self.kills
     }
 
-    /// Returns how often it was destroyed.
     pub fn deaths(&self) -> u32 {
         self.deaths
     }
 
-    /// Returns its rectangle on the ground.
     pub fn shape(&self) -> Rectangle {
         shape_of(&self.state)
     }
@@ -138,8 +125,7 @@ impl Tank {
         self.condition = Condition::Driving;
     }
 
-    /// Returns the circular motion that the input asks for, within the limits of speed and
-    /// acceleration.
+    /// Returns the circular motion that the input asks for, within speed and acceleration limits.
     fn wished_motion(&self, config: &TanksConfig, secs: f64) -> Circular<Vec2> {
         let speed_max = if self.input.throttle < 0.0 { config.reverse_speed_max } else { config.speed_max };
         let speed = self.input.throttle * speed_max;
@@ -177,7 +163,6 @@ pub(super) fn led_by(motion: &Circular<Vec2>, secs: f64) -> State<Vec2> {
     Motion::Circular(*motion).state_at(secs)
 }
 
-/// Returns a tank at rest.
 pub(super) fn at_rest(position: Vec2, heading: f64) -> State<Vec2> {
     State { position, ..State::default() }.with_heading(heading, 0.0)
 }

@@ -1,8 +1,7 @@
 //! What one player is shown. A bot decides from this view only.
 //!
 //! [`Tanks::look`] fills it with the truth. On a real client, other tanks are where dead reckoning
-//! places them. Put those positions into the view, and the bot aims at them and misses tanks that
-//! were elsewhere.
+//! places them. With those positions in the view, the bot misses tanks that were elsewhere.
 
 use fairpath::State;
 use fairpath::number::EntityId;
@@ -18,21 +17,15 @@ use crate::shared::Team;
 pub struct View {
     /// The time on this player's client.
     pub now: SharedInstant,
-    /// The player's own tank.
     pub me: EntityId,
-    /// The player's team.
     pub team: Team,
-    /// The life of the own tank.
     pub life: u16,
-    /// Whether the own tank is on the field.
     pub is_alive: bool,
     /// The own tank's true state: its owner knows it.
     pub own: State<Vec2>,
-    /// When the next shot is loaded.
     pub reloaded_at: SharedInstant,
     /// The other living tanks.
     pub tanks: Vec<SeenTank>,
-    /// The shots in the air.
     pub shots: Vec<SeenShot>,
     /// Both flags, red's first.
     pub flags: [SeenFlag; 2],
@@ -41,35 +34,25 @@ pub struct View {
 /// Another tank, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenTank {
-    /// The tank.
     pub id: EntityId,
-    /// Its team.
     pub team: Team,
-    /// Its shown position and motion.
     pub state: State<Vec2>,
 }
 
 /// A shot, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenShot {
-    /// The shot's entity id.
     pub id: EntityId,
-    /// The tank that fired it.
     pub shooter: EntityId,
-    /// The shooter's team.
     pub team: Team,
-    /// When it was fired.
     pub fired_at: SharedInstant,
-    /// Its shown position and motion.
     pub state: State<Vec2>,
 }
 
 /// A flag, as the client shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenFlag {
-    /// Whether it is at home, carried or dropped.
     pub place: FlagPlace,
-    /// Its shown position.
     pub position: Vec2,
 }
 
@@ -79,25 +62,21 @@ impl View {
         self.flag(self.team.other()).place == FlagPlace::Carried(self.me)
     }
 
-    /// Returns the flag of `team`.
     pub fn flag(&self, team: Team) -> &SeenFlag {
         &self.flags[team.index()]
     }
 
-    /// Returns the other tank with that id, if it is shown.
     pub fn tank(&self, id: EntityId) -> Option<&SeenTank> {
         self.tanks.iter().find(|tank| tank.id == id)
     }
 
-    /// Returns the tanks of the other team.
     pub fn foes(&self) -> impl Iterator<Item = &SeenTank> {
         self.tanks.iter().filter(|tank| tank.team != self.team)
     }
 }
 
 impl Tanks {
-    /// Returns the truth, as a client without delay would show it to the driver of tank `me`.
-    /// Returns `None` if there is no such tank.
+    /// Returns the truth as tank `me`'s client would show it without delay; `None` without `me`.
     pub fn look(&self, me: EntityId) -> Option<View> {
         let own = self.tank(me)?;
         let others = self.tanks().iter().filter(|tank| tank.id() != me && tank.is_alive());

@@ -1,5 +1,3 @@
-//! The state of a match, and one tick of it.
-
 use std::f64::consts::FRAC_PI_2;
 
 use fairpath::State;
@@ -42,81 +40,31 @@ pub struct Tanks {
     events: Vec<Event>,
 }
 
-/// A team's score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// Captures of the other team's flag.
     pub captures: u32,
-    /// Tanks of the other team destroyed.
     pub kills: u32,
 }
 
-/// An event of the last tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// A tank spawned.
-    Spawned {
-        /// The tank.
-        tank: EntityId,
-        /// Which of its lives.
-        life: u16,
-    },
-    /// A shot left a barrel, at the beginning of the tick.
-    Fired {
-        /// The tank that fired.
-        tank: EntityId,
-        /// The shot's entity id.
-        shot: EntityId,
-        /// The shot's life: which use of that id.
-        life: u16,
-    },
+    Spawned { tank: EntityId, life: u16 },
+    /// A shot left a barrel at the beginning of the tick. Its life is the use of its id.
+    Fired { tank: EntityId, shot: EntityId, life: u16 },
     /// A shot ended.
-    ShotEnded {
-        /// The shot's entity id.
-        shot: EntityId,
-        /// The shot's life: which use of that id.
-        life: u16,
-        /// Where it ended.
-        position: Vec2,
-        /// What ended it.
-        end: ShotEnd,
-    },
-    /// A tank was destroyed.
-    Killed {
-        /// Which tank.
-        tank: EntityId,
-        /// The tank that fired the shot.
-        by: EntityId,
-    },
+    ShotEnded { shot: EntityId, life: u16, position: Vec2, end: ShotEnd },
+    /// A tank was destroyed by a shot of another one.
+    Killed { tank: EntityId, by: EntityId },
     /// A tank took the other team's flag.
-    FlagTaken {
-        /// The flag's team.
-        flag: Team,
-        /// The tank that took it.
-        by: EntityId,
-    },
+    FlagTaken { flag: Team, by: EntityId },
     /// A flag fell to the ground.
-    FlagDropped {
-        /// The flag's team.
-        flag: Team,
-        /// Where it lies.
-        position: Vec2,
-    },
-    /// A flag is home again without having been captured.
-    FlagReturned {
-        /// The flag's team.
-        flag: Team,
-        /// The tank that touched it; `None` if the flag returned after its time on the ground.
-        by: Option<EntityId>,
-    },
+    FlagDropped { flag: Team, position: Vec2 },
+    /// A tank touched its own flag (`None`: its time on the ground was up); it is home again.
+    FlagReturned { flag: Team, by: Option<EntityId> },
     /// A tank brought the other team's flag to its own base; the flag is home again.
-    Captured {
-        /// The flag's team.
-        flag: Team,
-        /// The tank that brought it.
-        by: EntityId,
-    },
+    Captured { flag: Team, by: EntityId },
 }
 
 impl Tanks {
@@ -150,8 +98,7 @@ impl Tanks {
         Ok(game)
     }
 
-    /// Plays one tick. `inputs` are in the order of tanks; a missing input counts as
-    /// [`Input::IDLE`].
+    /// Plays one tick. `inputs` are in the order of tanks; a missing one is [`Input::IDLE`].
     pub fn step(&mut self, inputs: &[Input]) {
         let begin = self.now();
         let end = at_tick(self.tick + 1);
@@ -166,7 +113,6 @@ impl Tanks {
         self.tick += 1;
     }
 
-    /// Returns the number of ticks played.
     pub fn tick(&self) -> u64 {
         self.tick
     }
@@ -176,23 +122,19 @@ impl Tanks {
         at_tick(self.tick)
     }
 
-    /// Returns the rules.
     pub fn config(&self) -> &TanksConfig {
         &self.config
     }
 
-    /// Returns the map.
     pub fn map(&self) -> &Map {
         &self.map
     }
 
-    /// Returns all tanks, wrecks included, in the order of their ids: tank n is [`EntityId`]`(n)`,
-    /// red first.
+    /// Returns all tanks, wrecks included, by id: tank n is [`EntityId`]`(n)`, red first.
     pub fn tanks(&self) -> &[Tank] {
         &self.tanks
     }
 
-    /// Returns the tank with that id.
     pub fn tank(&self, id: EntityId) -> Option<&Tank> {
         self.tanks.get(id.0 as usize)
     }
@@ -202,17 +144,14 @@ impl Tanks {
         &self.shots
     }
 
-    /// Returns a team's flag.
     pub fn flag(&self, team: Team) -> &Flag {
         &self.flags[team.index()]
     }
 
-    /// Returns a team's score.
     pub fn score(&self, team: Team) -> Score {
         self.scores[team.index()]
     }
 
-    /// Returns the events of the last tick, in order.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -254,8 +193,7 @@ impl Tanks {
     }
 
     fn line_up(&mut self) -> Result<(), ConfigError> {
-        /// Attempts per tank. A base has room for some sixty tanks, and each covers a small part of
-        /// it.
+        /// Attempts per tank. A base has room for some sixty, and each covers a small part.
         const TRIES_MAX: u32 = 4_096;
         for number in 0..self.tanks.len() {
             let has_room = (0..TRIES_MAX).any(|_| {
@@ -288,8 +226,7 @@ impl Tanks {
             let life = &mut self.shot_lives[(id.0 - Shot::id_of(EntityId(0), 0).0) as usize];
             *life = life.wrapping_add(1);
             let ahead = Vec2::from_heading(tank.state.orientation);
-            // A shot must not start inside a box that the barrel reaches into: start it at the
-            // box's side.
+            // A shot must not start inside a box that the barrel reaches into, but at its side.
             let barrel = ahead * MUZZLE_FRONT;
             let muzzle = self.map.first_hit(tank.state.position, tank.state.position + barrel);
             let position = tank.state.position + barrel * muzzle.map_or(1.0, |(share, _)| share);
@@ -309,8 +246,7 @@ impl Tanks {
         }
     }
 
-    /// Moves the tanks one after the other, each against the current positions of the others, so no
-    /// two overlap.
+    /// Moves the tanks one by one, each against the others' current positions, so none overlap.
     fn drive(&mut self, secs: f64) {
         let mut others = Vec::with_capacity(self.tanks.len());
         for number in 0..self.tanks.len() {
@@ -576,7 +512,6 @@ impl Game for Tanks {
     }
 }
 
-/// The kind of a moving entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MovingKind {
     /// A tank: circular motion predicts it best.

@@ -4,13 +4,11 @@ use fairpath_eval::candidates::all;
 
 use crate::chart::Stroke;
 
-/// The number of predictors.
 pub(crate) const COUNT: usize = 18;
 
 /// The predictors selected at first: those of Shi 2014, the best learning one, and the baseline.
 const USUAL: [&str; 6] = ["line", "tdm", "hm", "ekb", "oaekb", "adaptive"];
 
-/// One predictor on the page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RosterEntry {
     /// The evaluator's name for it.
@@ -19,8 +17,7 @@ pub(crate) struct RosterEntry {
     pub(crate) words: &'static str,
     /// The number of the colour, of six.
     pub(crate) colour: u32,
-    /// The stroke, of three. No two predictors share colour and stroke, so that colour-blind users
-    /// can tell them apart.
+    /// The stroke, of three. No two predictors share colour and stroke, for colour-blind users.
     pub(crate) stroke: Stroke,
     /// Whether it learns from what it has seen. Other predictors can be asked about any tick.
     pub(crate) learns: bool,

@@ -23,7 +23,6 @@ pub(super) struct Walker {
     seats: Vec<WalkedPredictor>,
 }
 
-/// One predictor, and its results.
 struct WalkedPredictor {
     predictor: Box<dyn Predictor>,
     learns: bool,
@@ -96,8 +95,7 @@ impl Walker {
         }
     }
 
-    /// Walks the predictors that are farthest behind by one tick, if any is behind `tick`. Returns
-    /// the number of predictions made.
+    /// Walks the predictors farthest behind `tick` by one tick. Returns the number of predictions.
     pub(super) fn walk(&mut self, play: &Play, stage: &MatchSetup, tick: usize) -> usize {
         let behind = |seat: &&WalkedPredictor| seat.is_asked && seat.missing.is_none() && seat.next <= tick;
         let Some(next) = self.seats.iter().filter(behind).map(|seat| seat.next).min() else { return 0 };
@@ -132,8 +130,7 @@ impl Walker {
         self.seats.iter().all(|seat| !seat.is_asked || seat.missing.is_some() || seat.next > tick)
     }
 
-    /// Returns a predictor's answer about a player at a tick. A learning predictor that has not
-    /// come that far has none.
+    /// Returns a predictor's answer at a tick. A learning predictor not yet there has none.
     pub(super) fn answer(
         &mut self,
         play: &Play,
@@ -157,13 +154,11 @@ impl Walker {
         let mut others = Vec::with_capacity(self.players);
         let mut answer = [Vec2::ZERO; HORIZONS.len()];
         let known = play.look(subject, run, index, &mut others);
-        // Only the walk decides whether a predictor can answer. Otherwise it would depend on when
-        // the page asks.
+        // Only the walk decides whether it can answer, not when the page asks.
         seat.predictor.predict(subject, &known, &HORIZONS, &mut answer).ok().map(|()| answer)
     }
 
-    /// Returns the reason for a predictor's answer about a player at a tick. A learning predictor
-    /// knows only its current reason.
+    /// Returns the reason for an answer. A learning predictor knows only its current reason.
     pub(super) fn reason(
         &mut self,
         play: &Play,
@@ -198,7 +193,6 @@ impl Walker {
         self.seats[predictor].is_asked
     }
 
-    /// Returns what the predictor needs to know to answer.
     pub(super) fn missing(&self, predictor: usize) -> Option<Missing> {
         self.seats[predictor].missing
     }

@@ -195,8 +195,7 @@ impl PredictionView<'_> {
         )
     }
 
-    /// What the predictor had learned by then is not stored, but the position it predicted tells
-    /// which simple guess it followed.
+    /// What it had learned is not stored, but its position tells which simple guess it followed.
     fn went_by_some_expert(&self, expected: Vec2) -> String {
         let (way, velocity) = (expected - self.here(), self.run.bodies[self.index].velocity);
         let fading = |secs: f64| secs * (1.0 - libm::exp(-self.secs / secs));
@@ -252,8 +251,7 @@ impl PredictionView<'_> {
         format!("{event}: {speeds}, and {:.0}° to the {} in all.", turned.abs(), side(turned))
     }
 
-    /// Splits the error into two parts: error² = (difference of the path lengths)² + (the rest,
-    /// which the angle between the paths causes)².
+    /// Splits the error: error² = (difference of path lengths)² + (rest, by the paths' angle)².
     fn difference(&self, expected: Vec2, there: Vec2) -> String {
         let (guessed, came) = (expected - self.here(), there - self.here());
         let error_squared = expected.distance(there).max(1e-12) * expected.distance(there).max(1e-12);

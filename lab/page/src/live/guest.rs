@@ -55,8 +55,7 @@ where
         }
     }
 
-    /// Compares what the screen showed with the server's newest state, when that state contains the
-    /// input of then.
+    /// Compares a past screen with the server's newest state, once that contains the input of then.
     fn compare(&mut self) {
         let Some(stamp) = self.guest.acknowledged() else { return };
         while self.shown.front().is_some_and(|shown| shown.stamp < stamp) {

@@ -65,8 +65,7 @@ impl OnlineGame for LiveTank {
         self.crew.seat(OWN, driver);
         self.crew.play(clock.shared, |view| show(view, session, now));
         if session.is_connected() && self.crew.publish(&mut SessionAt(session, now), clock.shared).is_err() {
-            // A session without room returns an error, and gets everything again with the next
-            // frame.
+            // A session without room returns an error; the next frame sends all again.
             self.crew.forget_session();
         }
     }

@@ -16,8 +16,7 @@ pub(super) struct TanksGame {
     bot: Bot,
 }
 
-/// The rules for compensation: all other tanks keep their last input, and the own input is known
-/// exactly.
+/// The rules for compensation: other tanks keep their last input; the own is known exactly.
 pub(super) struct Rules;
 
 const OWN: EntityId = EntityId(0);

@@ -6,8 +6,7 @@ use fairpath_sim::star::{ReplicaKind, Star};
 
 use super::TANK;
 
-/// Local, hop, global on an exact clock, and global on the clock that a receiver can estimate
-/// through its own links.
+/// Local, hop, global on an exact clock, and global on the clock that a receiver estimates.
 pub(super) const KINDS: [ReplicaKind; WAYS] =
     [ReplicaKind::Local, ReplicaKind::Hop, ReplicaKind::Global, ReplicaKind::GlobalEstimated];
 pub(super) const WAYS: usize = 4;

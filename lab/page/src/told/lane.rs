@@ -43,8 +43,7 @@ impl Flight {
     }
 }
 
-/// How many datagrams are drawn at once. With three receivers a second away and a DR vector each
-/// tick there are 360.
+/// The most datagrams drawn. Three receivers a second away and a DR vector each tick: 360.
 const FLIGHTS_MAX: usize = 512;
 
 impl Lane {
@@ -89,17 +88,14 @@ impl Lane {
         &self.written
     }
 
-    /// What is on the wires.
     pub(super) fn flights(&self, now: SharedInstant) -> impl Iterator<Item = &Flight> {
         self.star.watch.flights.iter().filter(move |flight| now < flight.ends)
     }
 
-    /// Every receiver's accumulated error.
     pub(super) fn errors(&self) -> Vec<f64> {
         self.star.receivers().map(|receiver| self.star.observers[&TANK].settled(receiver)).collect()
     }
 
-    /// How many copies each receiver was sent.
     pub(super) fn copies(&self) -> Vec<u64> {
         self.star.receivers().map(|receiver| self.star.link(receiver).statistics().sent).collect()
     }

@@ -60,8 +60,7 @@ impl Bot {
         if is_far { way + way.perpendicular() * sway } else { way }
     }
 
-    /// Returns the direction to stay beside a friend: catch up when far, move along when near,
-    /// wander when the friend stands.
+    /// Returns the way to stay beside a friend: catch up, move along, or wander while it stands.
     fn accompany(&mut self, map: &Map, view: &View, friend: &SeenPlayer) -> Vec2 {
         /// Farther than `BEHIND` from its place it runs there; nearer than `THERE` it has arrived.
         const BEHIND: f64 = 140.0;
@@ -91,8 +90,7 @@ impl Bot {
         }
     }
 
-    /// Returns the direction in a fight: keep the preferred distance, circle the enemy, stay near
-    /// friends.
+    /// Returns the direction in a fight: keep the distance, circle the enemy, stay near friends.
     fn fight(&mut self, map: &Map, view: &View, foe: &SeenPlayer) -> Vec2 {
         let offset = foe.body.position - view.own.position;
         let distance = offset.length();
@@ -137,8 +135,7 @@ impl Bot {
     /// Returns the keys for a direction: the nearest of eight. It keeps the held keys if they are
     /// nearly as good, and avoids keys that lead into a wall.
     pub(super) fn press(&mut self, map: &Map, view: &View, way: Vec2) -> Keys {
-        /// The cosine of 28°: half of the 45° between two directions, and a little more, because
-        /// people change keys reluctantly.
+        /// The cosine of 28°: half of 45° and a little, because people change keys reluctantly.
         const GOOD_ENOUGH: f64 = 0.88;
         let way = way.normalize_or_zero();
         if way == Vec2::ZERO {
@@ -156,8 +153,7 @@ impl Bot {
 
     /// Returns the aim, and whether to fire.
     pub(super) fn aim(&mut self, map: &Map, view: &View, keys: Keys) -> (Vec2, bool) {
-        /// The share of the aiming error that is kept from look to look, so that it drifts instead
-        /// of jumping.
+        /// The share of the aiming error kept from look to look: it drifts instead of jumping.
         const KEPT: f64 = 0.6;
         let target = match self.stance {
             Stance::Fight(foe) => view.player(foe),

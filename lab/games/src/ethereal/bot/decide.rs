@@ -10,7 +10,6 @@ use crate::ethereal::map::Map;
 use crate::ethereal::view::{SeenPlayer, View};
 
 impl Bot {
-    /// Chooses whether to fight, retreat or run errands.
     pub(super) fn choose_stance(&mut self, map: &Map, view: &View) {
         let Some(foe) = self.foe_to_deal_with(view) else {
             if self.stance != Stance::Calm && self.stance_until <= view.tick {
@@ -88,8 +87,7 @@ impl Bot {
         best.0
     }
 
-    /// Chooses another errand when this one is done, has no target any more, or has lasted long
-    /// enough.
+    /// Chooses another errand when this one is done, has no target, or has lasted long enough.
     pub(super) fn rethink(&mut self, map: &Map, view: &View) {
         if self.stance != Stance::Calm || (view.tick < self.rethink_at && !self.is_done(view)) {
             return;

@@ -7,7 +7,6 @@ use crate::ethereal::config::{TICKS_PER_SECOND, TOP_SPEED};
 use crate::ethereal::player::Body;
 use crate::ethereal::view::{SeenPlayer, View};
 
-/// The enemies that a bot remembers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     sightings: Vec<Sighting>,
@@ -27,7 +26,6 @@ const LOST_AFTER: u64 = 30;
 const FORGOTTEN_AFTER: u64 = 600;
 
 impl Memory {
-    /// Adds the enemies of this view.
     pub(super) fn update(&mut self, view: &View) {
         self.sightings.retain(|seen| view.tick - seen.last < FORGOTTEN_AFTER);
         for foe in view.foes() {
@@ -80,7 +78,6 @@ impl Memory {
         self.sightings.retain(|seen| seen.id != id);
     }
 
-    /// Forgets all enemies, for a new life.
     pub(super) fn clear(&mut self) {
         self.sightings.clear();
     }

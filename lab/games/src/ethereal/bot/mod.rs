@@ -3,8 +3,7 @@
 //! A bot looks a few times per second, decides from what it is *shown*, and keeps its input until
 //! it looks again. Without enemies nearby it runs errands: it goes to its team's meeting place,
 //! joins a friend, follows an enemy, fetches items. When it notices an enemy nearby it fights or
-//! retreats. It has only keys, so eight directions; it weaves, hesitates, changes its errand and
-//! misses.
+//! retreats. It has keys for eight directions; it weaves, hesitates and misses.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -14,8 +13,7 @@
 //! | `memory` | the enemies it has seen, and where |
 //! | `route` | routes round walls |
 //!
-//! Experiments use these bots to test the predictors, so the two share no code, no formula and no
-//! constant.
+//! Experiments test predictors with these bots, so the two share no code, formula or constant.
 
 mod act;
 mod decide;
@@ -66,7 +64,6 @@ pub struct Bot {
     stuck_since: Option<u64>,
 }
 
-/// Whether the bot fights, retreats or runs errands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stance {
     Calm,
@@ -74,7 +71,6 @@ enum Stance {
     Flee(Refuge),
 }
 
-/// A place to retreat to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refuge {
     Place(Vec2),
@@ -86,11 +82,9 @@ enum Refuge {
 enum Errand {
     /// Goes to the team's meeting place.
     Rally(Vec2),
-    /// Accompanies this friend.
     Join(EntityId),
     /// Goes to the last known position of this enemy.
     Hunt(EntityId),
-    /// Fetches this item.
     Fetch(usize),
 }
 
@@ -119,8 +113,7 @@ impl<T: Copy> Habit<T> {
 }
 
 impl Bot {
-    /// Returns a bot of this temperament that draws from `random`. Bots with equal `talk`
-    /// generators agree on meeting places.
+    /// Returns a bot that draws from `random`. Bots with equal `talk` agree on meeting places.
     pub fn new(temperament: Temperament, talk: Random, random: Random) -> Self {
         Self {
             temperament,
@@ -145,7 +138,6 @@ impl Bot {
         }
     }
 
-    /// Returns its temperament.
     pub fn temperament(&self) -> Temperament {
         self.temperament
     }

@@ -68,8 +68,7 @@ const DIAGONAL: u32 = 14;
 const BESIDE_WALL: u32 = 4;
 
 impl Search {
-    /// Fills `stops` with the centres of the cells to pass, the last one first. Empty if there is
-    /// no route.
+    /// Fills `stops` with the centres of the cells to pass, last first; empty without a route.
     fn find(&mut self, map: &Map, from: Vec2, goal: Vec2, stops: &mut Vec<Vec2>) {
         stops.clear();
         let cells = (map.cell_at(from), map.cell_at(goal));

@@ -1,5 +1,3 @@
-//! The kinds of bots.
-
 /// The kind of a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Temperament {
@@ -108,7 +106,6 @@ pub(super) struct Character {
     pub(super) trigger: f64,
     /// The standard deviation of its aim.
     pub(super) aim_error_rad: f64,
-    /// The weights of its errands.
     pub(super) errands: Errands,
 }
 

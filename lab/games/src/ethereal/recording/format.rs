@@ -19,8 +19,7 @@ use crate::shared::{PlayerInput, Team};
 pub const XML_BYTES_MAX: usize = 1 << 28;
 
 impl Recording {
-    /// Returns the recording as XML: Shi 2014's replay format (its Box 1), with additions that make
-    /// it exact.
+    /// Returns the recording as XML: Shi 2014's replay format (its Box 1), made exact.
     ///
     /// | element | holds | from |
     /// | --- | --- | --- |
@@ -63,8 +62,7 @@ impl Recording {
         out
     }
 
-    /// Reads a recording from XML: ours, or Shi 2014's. Returns an error for any invalid input;
-    /// never panics.
+    /// Reads a recording from XML, ours or Shi 2014's. Invalid input is an error, never a panic.
     pub fn from_xml(bytes: &[u8]) -> Result<Self, XmlError> {
         let mut reader = XmlReader::new(bytes, XML_BYTES_MAX)?;
         let has_root = reader.enters("Session")?;
@@ -299,8 +297,7 @@ fn read_input(reader: &mut XmlReader<'_>, inputs: &mut Vec<RecordedInput>) -> Re
     }
     let seen_ticks_ago = if reader.peek()? == Some("W") { reader.whole("W")? } else { 0 };
     let input = Input { keys, aim, seen_ticks_ago }.limited();
-    // Of two inputs within one tick the later counts. An input equal to the previous one is
-    // dropped.
+    // Of two inputs in one tick the later counts; one equal to the previous is dropped.
     if inputs.last().is_some_and(|change| change.tick == tick) {
         inputs.pop();
     }
@@ -351,8 +348,7 @@ fn tick_of(millis: u64) -> Option<u64> {
     (tick <= RECORDING_TICKS_MAX).then_some(tick)
 }
 
-/// Returns the length of a recording without `Ticks`: up to its last birth, death, input or
-/// snapshot.
+/// Returns the length of a recording without `Ticks`: up to its last birth, death, input, snapshot.
 fn last_tick(players: &[PlayerRecord]) -> u64 {
     let of_player = |player: &PlayerRecord| {
         let births = player.lives.iter().map(|life| life.died_tick.unwrap_or(life.born_tick));

@@ -60,16 +60,11 @@ struct Origin {
     config: EtherealConfig,
 }
 
-/// One recorded player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayerRecord {
-    /// Its id in the recording.
     pub id: EntityId,
-    /// Its name.
     pub name: String,
-    /// Its team.
     pub team: Team,
-    /// Its lives, in order.
     pub lives: Vec<LifeRecord>,
     /// The changes of its input, in order.
     pub inputs: Vec<RecordedInput>,
@@ -77,48 +72,35 @@ pub struct PlayerRecord {
     pub snapshots: Vec<PlayerSnapshot>,
 }
 
-/// One life of a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LifeRecord {
-    /// Its first tick.
     pub born_tick: u64,
-    /// Where the player spawned.
     pub position: Vec2,
     /// The character. In our recordings the index of the bot's temperament in [`Temperament::ALL`],
     /// 4 for a person; in others the number that their game uses.
     pub kind: u32,
-    /// The first tick after it, if it ended by death. The end of a round or of the recording is not
-    /// a death.
+    /// The first tick after a death. The end of a round or of the recording is not a death.
     pub died_tick: Option<u64>,
 }
 
-/// A change of a player's input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecordedInput {
     /// The first tick, counted from zero, that uses the input.
     pub tick: u64,
-    /// The input from this tick on.
     pub input: Input,
 }
 
-/// A player at one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlayerSnapshot {
-    /// The tick.
     pub tick: u64,
-    /// Whether it was on the map.
     pub is_alive: bool,
-    /// Its position and velocity.
     pub body: Body,
-    /// Its health.
     pub health: u32,
-    /// Its ammunition.
     pub ammo: u32,
 }
 
 impl Recording {
-    /// Starts a recording of a match. `kinds` are the players' temperaments, in the order of
-    /// players; `None` is a person.
+    /// Starts a recording. `kinds` are the players' temperaments in order; `None` is a person.
     pub fn begin(ethereal: &Ethereal, kinds: &[Option<Temperament>]) -> Self {
         let ground = Ground::Given(ethereal.map().clone());
         let config = EtherealConfig { ground, ..ethereal.config().clone() };
@@ -167,7 +149,6 @@ impl Recording {
         }
     }
 
-    /// Returns the map's name.
     pub fn map_name(&self) -> &str {
         &self.map_name
     }
@@ -182,7 +163,6 @@ impl Recording {
         self.origin.as_ref().map(|origin| origin.seed)
     }
 
-    /// Returns its length in ticks.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }

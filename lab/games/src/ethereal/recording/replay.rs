@@ -1,5 +1,3 @@
-//! Replays of recordings.
-
 use fairpath::number::EntityId;
 use fairpath::vector::{Vec2, Vector};
 
@@ -100,7 +98,6 @@ impl CheckedReplay<'_> {
         Ok(true)
     }
 
-    /// Returns the match after the last tick played.
     pub fn ethereal(&self) -> &Ethereal {
         &self.ethereal
     }
@@ -111,7 +108,6 @@ impl CheckedReplay<'_> {
         Ok(self.ethereal)
     }
 
-    /// Compares the current tick with the recording.
     fn check(&mut self) -> Result<(), Desync> {
         let tick = self.ethereal.tick();
         let events = self.ethereal.events();
@@ -147,23 +143,16 @@ impl CheckedReplay<'_> {
 /// A difference between a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Desync {
-    /// The tick.
     pub tick: u64,
-    /// The player.
     pub player: EntityId,
-    /// What differs.
     pub difference: Difference,
 }
 
-/// What differs between a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// A birth.
     Birth,
-    /// A death.
     Death,
-    /// A snapshot.
     Snapshot,
 }
 
@@ -171,14 +160,11 @@ pub enum Difference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// It has no rules and no seed, because it comes from another game. It can only be
-    /// [retraced](Recording::retrace).
+    /// It has no rules and seed: another game's. It can only be [retraced](Recording::retrace).
     NoOrigin,
     /// Its players do not match its rules.
     OtherPlayers,
-    /// Its rules are invalid.
     Config(OutOfRange),
-    /// The replay differs from the recording.
     Desync(Desync),
 }
 

@@ -89,8 +89,7 @@ const STUCK_AFTER: Span = Span::from_millis(900);
 const SIGHT_MIN: f64 = 5.0;
 /// How far along the track it looks for other cars, in metres.
 const SIGHT_MAX: f64 = 45.0;
-/// The search range for its own place, in metres: twice the distance it can drive between two
-/// looks.
+/// The search range for its own place, in metres: twice what it drives between two looks.
 const MYSELF: f64 = 25.0;
 /// The lateral gap to a car that it overtakes, in metres.
 const PASSING_ROOM: f64 = 0.7;
@@ -121,7 +120,6 @@ impl Bot {
         }
     }
 
-    /// Returns its driving style.
     pub fn style(&self) -> Style {
         self.plan.style()
     }
@@ -131,8 +129,7 @@ impl Bot {
         self.look_at <= now
     }
 
-    /// Returns its input at `now` without a look: the previous one, but a key pressed for a short
-    /// turn is released in time.
+    /// Returns its input at `now` without a look: as before, but a short key press ends in time.
     pub fn held(&self, now: SharedInstant) -> Input {
         let steer = if self.character.has_wheel || now < self.release_at { self.hands.steer } else { 0.0 };
         Input { steer, ..self.hands }
@@ -168,8 +165,7 @@ impl Bot {
         self.look_at = now + Span::from_secs_f64(secs);
     }
 
-    /// Detects a collision by a loss of speed that braking does not explain, and drives more slowly
-    /// for a while.
+    /// Detects a collision by a loss of speed without braking, and drives slower for a while.
     fn notice_hits(&mut self, view: &View) {
         let speed = view.own.velocity.length();
         let explained = 1.3 * self.car.grip_at(self.speed) * (view.now - self.looked_at).as_secs_f64();
@@ -302,8 +298,7 @@ impl Bot {
         }
     }
 
-    /// Returns the input as its device can give it: a wheel turns by any amount, keys are up or
-    /// down, for as short as needed.
+    /// Returns the input as its device gives it: a wheel any amount, keys up or down, even briefly.
     fn by_hand(&mut self, now: SharedInstant) -> Input {
         if !self.character.has_wheel {
             let steer = self.hands.steer;
@@ -321,8 +316,7 @@ impl Bot {
     }
 }
 
-/// Returns the input to reverse while turning the front towards the goal: in reverse the wheels
-/// turn the car the other way.
+/// Returns the input to reverse towards the goal: in reverse the wheels turn the car the other way.
 fn back_out(turn: f64) -> Input {
     Input { throttle: -1.0, brake: 0.0, steer: -turn.signum() }
 }

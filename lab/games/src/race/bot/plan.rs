@@ -1,9 +1,8 @@
 //! The planned line of a driver on a track, and a speed for every point of it.
 //!
 //! The line bends least between the walls (it minimises the sum of squared second differences of
-//! its points), found from coarse to fine; then each style modifies it. The speed in every bend
-//! uses the planned share of the grip; the speed before it follows from the planned share of the
-//! brakes.
+//! its points), found from coarse to fine; then each style modifies it. The speed in a bend uses a
+//! share of the grip, the speed before it a share of the brakes.
 
 use fairpath::vector::{Vec2, Vector};
 
@@ -27,12 +26,10 @@ pub struct DrivingPlan {
 const SPACING: f64 = 3.0;
 /// The coarsest spacing is this multiple of the finest.
 const COARSEST: usize = 16;
-/// Iterations on every level. The next finer level starts from a good guess, so a few dozen
-/// suffice.
+/// Iterations on every level. Finer levels start from a good guess, so a few dozen suffice.
 const SWEEPS: u32 = 40;
 
 impl DrivingPlan {
-    /// Returns the plan of a style for a track and a car.
     pub fn new(track: &Track, car: &CarModel, style: Style) -> Self {
         let character = style.character();
         let (spacing, ideal) = ideal_line(track, CAR_RADIUS + character.wall_room);
@@ -43,7 +40,6 @@ impl DrivingPlan {
         plan
     }
 
-    /// Returns the style.
     pub fn style(&self) -> Style {
         self.style
     }
@@ -58,7 +54,6 @@ impl DrivingPlan {
         self.interpolated(&self.speeds, along)
     }
 
-    /// Returns the points of the line.
     pub fn places(&self) -> impl Iterator<Item = Place> {
         (0u32..)
             .zip(&self.offsets)
@@ -86,8 +81,7 @@ impl DrivingPlan {
     }
 }
 
-/// Returns the spacing in metres, and the offsets of the line that bends least while it keeps
-/// `room` from both walls.
+/// Returns spacing and offsets, in metres, of the line that bends least `room` from both walls.
 fn ideal_line(track: &Track, room: f64) -> (f64, Vec<f64>) {
     let mut offsets: Vec<f64> = Vec::new();
     let mut spacing = track.length();
@@ -165,7 +159,6 @@ impl Band {
     }
 }
 
-/// Returns the speed at every point of a line.
 fn pace(shape: Shape, points: &[Vec2], car: &CarModel, character: &Character) -> Vec<f64> {
     let count = points.len();
     let around = |number: usize| match shape {
@@ -195,15 +188,13 @@ fn pace(shape: Shape, points: &[Vec2], car: &CarModel, character: &Character) ->
     speeds
 }
 
-/// Returns the curvature at the middle of three points: one over the radius of the circle through
-/// them.
+/// Returns the curvature at the middle of three points: 1 over the radius of their circle.
 fn bend((before, here, after): (Vec2, Vec2, Vec2)) -> f64 {
     let sides = before.distance(here) * here.distance(after) * after.distance(before);
     if sides > 0.0 { 2.0 * (here - before).cross_length(after - here) / sides } else { 0.0 }
 }
 
-/// Returns the speed at which a share of the grip just holds the bend. Grip grows with speed, so
-/// wide bends allow any speed.
+/// Returns the speed at which a share of the grip holds the bend; in wide bends it is any speed.
 fn corner_speed(bend: f64, car: &CarModel, share: f64) -> f64 {
     let left = bend - share * car.downforce;
     if left > 0.0 { (share * car.grip / left).sqrt().min(car.top_speed) } else { car.top_speed }

@@ -1,5 +1,3 @@
-//! The driving styles of bots.
-
 /// The driving style of a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Style {
@@ -17,7 +15,6 @@ impl Style {
     /// All styles, in the order in which cars get them.
     pub const ALL: [Self; 4] = [Self::Smooth, Self::Late, Self::Careful, Self::Hasty];
 
-    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Smooth => "smooth",
@@ -94,11 +91,9 @@ impl Style {
 /// The parameters that differ between styles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Character {
-    /// The share of the distance from the middle of the track to the ideal line that it uses, 0 to
-    /// 1.
+    /// The share of the way from the track's middle to the ideal line that it uses, 0 to 1.
     pub(super) commitment: f64,
-    /// How much later than the ideal line it reaches the inside of a bend, in metres; negative is
-    /// earlier.
+    /// How many metres after the ideal line it reaches a bend's inside; negative is earlier.
     pub(super) apex_shift: f64,
     /// The distance that it keeps from walls, in metres.
     pub(super) wall_room: f64,
@@ -112,8 +107,7 @@ pub(super) struct Character {
     pub(super) look_secs: f64,
     /// How far ahead it aims, in seconds of driving.
     pub(super) sight_secs: f64,
-    /// The standard deviation of its distance from its line, in metres, and its correlation time in
-    /// seconds.
+    /// The standard deviation of the distance from its line, in metres; correlation in seconds.
     pub(super) wander: f64,
     pub(super) wander_secs: f64,
     /// The standard deviation of its speed, as a share.

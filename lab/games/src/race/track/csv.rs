@@ -1,5 +1,4 @@
-//! Tracks from a file: a centre line with widths, `x,y,w_right,w_left` in metres, one point per
-//! line.
+//! Tracks from a file: points of a centre line, `x,y,w_right,w_left` in metres, one per line.
 
 use std::fmt;
 
@@ -16,11 +15,9 @@ pub struct TrackCsvError {
     pub row: u64,
     /// The column, where one can be named.
     pub column: Option<&'static str>,
-    /// What is wrong.
     pub problem: TrackCsvProblem,
 }
 
-/// The kinds of errors in a track's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TrackCsvProblem {
@@ -32,7 +29,6 @@ pub enum TrackCsvProblem {
     MissingCell,
     /// The line goes on after its last column.
     ExtraCell,
-    /// The cell is not a number.
     NotANumber,
     /// The coordinate is not within 10 000 km of the origin.
     BadPosition,
@@ -46,8 +42,7 @@ pub enum TrackCsvProblem {
 const COLUMNS: [&str; 4] = ["x", "y", "w_right", "w_left"];
 /// Spreadsheets often put a byte order mark before UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// A track is a circuit if its last point is within this multiple of the longest step from its
-/// first.
+/// A track is a circuit if its ends are within this multiple of its longest step.
 const CLOSING_STEPS: f64 = 1.5;
 
 impl Track {
@@ -55,8 +50,7 @@ impl Track {
     /// of driving, and the distances of the right and left wall, in metres.
     ///
     /// The header is optional; blank lines and lines that begin with `#` are skipped. The track is
-    /// a circuit if its end is about as near to its beginning as points are to each other,
-    /// otherwise a stage.
+    /// a circuit if its ends are about as near as its points, otherwise a stage.
     ///
     /// ```
     /// use fairpath_games::race::{Shape, Track};
@@ -104,8 +98,7 @@ struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// Returns whether this line is a header. A line that begins with a number is not one; a wrong
-    /// header is an error.
+    /// Returns whether this line is a header: it begins without a number. A wrong one is an error.
     fn are_a_header(&self) -> Result<bool, TrackCsvError> {
         let names: Vec<&str> = self.text.split(',').map(str::trim).take(COLUMNS.len() + 1).collect();
         if names[0].parse::<f64>().is_ok() {

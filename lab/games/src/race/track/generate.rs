@@ -11,8 +11,7 @@ use super::{Shape, Track};
 /// The gap between different parts of a generated track, in metres.
 const GAP: f64 = 4.0;
 /// The most attempts for a track that does not touch itself, each a little rounder; the last one is
-/// a circle, so one always succeeds. Of a thousand seeds three quarters need one attempt, none more
-/// than five.
+/// a circle, so one always succeeds. Of 1000 seeds 3/4 need one, none over five.
 const TRIES: u32 = 24;
 /// The distance between the points before rounding, in metres.
 const STEP: f64 = 4.0;
@@ -86,8 +85,7 @@ pub(super) fn rounded(shape: Shape, corners: &[Vec2], softness: f64) -> Vec<Vec2
     line
 }
 
-/// Returns the average of every point with its `reach` neighbours to either side; equally many, but
-/// fewer, near an end.
+/// Returns every point's average with `reach` neighbours to either side, fewer near an end.
 fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
     let count = line.len();
     let average = |number: usize| {
@@ -101,11 +99,9 @@ fn averaged(shape: Shape, line: &[Vec2], reach: usize) -> Vec<Vec2> {
     (0..count).map(average).collect()
 }
 
-/// Rotates a closed line so that it begins two thirds along its longest straight: room for a grid
-/// before the line, and some straight after it.
+/// Rotates a closed line to begin two thirds along its longest straight: room for the grid.
 fn begin_on_a_straight(line: &mut [Vec2]) {
-    /// Turning less than this per step of about four metres counts as straight, in radians: a
-    /// radius of 400 m.
+    /// Turning less than this per step of about four metres is straight, in radians: 400 m radius.
     const STRAIGHT: f64 = 0.01;
     let count = line.len();
     let turn = |number: usize| {

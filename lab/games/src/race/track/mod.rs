@@ -70,19 +70,16 @@ pub(super) const STAGE_START: f64 = 90.0;
 const STAGE_RUN_OUT: f64 = 12.0;
 
 impl Track {
-    /// Returns a smooth track through these points of its centre line. On a circuit the last one is
-    /// connected to the first.
+    /// Returns a smooth track through these points; on a circuit the last connects to the first.
     pub fn new(name: &str, shape: Shape, sections: &[Section]) -> Result<Self, TrackError> {
         let (spacing, nodes) = survey::nodes(shape, sections)?;
         Ok(Self { name: name.to_owned(), shape, spacing, nodes })
     }
 
-    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns whether it is closed.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -125,8 +122,7 @@ impl Track {
         self.tangent_at(along).perpendicular()
     }
 
-    /// Returns the curvature at `along`, in 1/metre, positive to the left, averaged over some
-    /// metres.
+    /// Returns the curvature at `along`, 1/metre, positive to the left, averaged over some metres.
     pub fn curvature_at(&self, along: f64) -> f64 {
         let (here, next, share) = self.between(along);
         here.curvature + (next.curvature - here.curvature) * share
@@ -163,9 +159,7 @@ impl Track {
     }
 
     /// Returns the place of `point` that is nearest within `reach` metres of `near` along the
-    /// track.
-    ///
-    /// Where a track crosses itself, the result stays on its own part.
+    /// track. Where a track crosses itself, the result stays on its own part.
     pub fn project_within(&self, point: Vec2, near: f64, reach: f64) -> Place {
         let segments = self.segments() as i64;
         let (near, reach) = (self.wrap(near), reach.min(self.length()));
@@ -198,8 +192,7 @@ impl Track {
         }
     }
 
-    /// Returns the distance from one place to another along the track, the shorter way round;
-    /// negative is backwards.
+    /// Returns the distance along the track, the shorter way round; negative is backwards.
     pub fn way(&self, from: f64, to: f64) -> f64 {
         let way = to - from;
         match self.shape {
@@ -208,20 +201,17 @@ impl Track {
         }
     }
 
-    /// Returns the left wall, one point per node. On a circuit the last point connects to the
-    /// first.
+    /// Returns the left wall, one point per node; on a circuit the last connects to the first.
     pub fn left_wall(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position + node.tangent.perpendicular() * node.left)
     }
 
-    /// Returns the right wall, one point per node. On a circuit the last point connects to the
-    /// first.
+    /// Returns the right wall, one point per node; on a circuit the last connects to the first.
     pub fn right_wall(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position + node.tangent.perpendicular() * -node.right)
     }
 
-    /// Returns the centre line, one point per node. On a circuit the last point connects to the
-    /// first.
+    /// Returns the centre line, one point per node; on a circuit the last connects to the first.
     pub fn centre_line(&self) -> impl Iterator<Item = Vec2> {
         self.nodes.iter().map(|node| node.position)
     }
@@ -264,8 +254,7 @@ impl Track {
         }
     }
 
-    /// Returns the nodes before and after `along`, and the share of the distance between them, 0 to
-    /// 1.
+    /// Returns the nodes around `along`, and the share of the distance between them, 0 to 1.
     fn between(&self, along: f64) -> (&Node, &Node, f64) {
         let scaled = self.wrap(along) / self.spacing;
         // NaN becomes zero; the end of a stage belongs to its last segment.

@@ -6,7 +6,6 @@ use super::generate::rounded;
 use super::survey::Section;
 use super::{Shape, Track};
 
-/// A named track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// Two long straights, two wide bends; 1.1 km. Tests speed.
@@ -20,10 +19,8 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All presets.
     pub const ALL: [Self; 4] = [Self::Oval, Self::Bean, Self::Harbour, Self::Ridge];
 
-    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Oval => "oval",
@@ -33,7 +30,6 @@ impl Preset {
         }
     }
 
-    /// Returns the preset with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
@@ -116,7 +112,6 @@ struct PresetShape {
 }
 
 impl Track {
-    /// Returns a named track.
     pub fn preset(preset: Preset) -> Self {
         let PresetShape { shape, corners, softness, half_width } = preset.plan();
         let corners: Vec<Vec2> = corners.iter().map(|(x, y)| Vec2::new(*x, *y)).collect();

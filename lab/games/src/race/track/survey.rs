@@ -6,19 +6,15 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::Shape;
 
-/// One surveyed point: a point of the centre line, and its distances to the walls.
+/// One surveyed point of the centre line, and its distances to the walls, in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Section {
-    /// The point of the centre line, in metres.
     pub position: Vec2,
-    /// The distance to the left wall, in metres.
     pub left: f64,
-    /// The distance to the right wall, in metres.
     pub right: f64,
 }
 
-/// The least distance of a wall from the centre line, in metres: a car on the centre line always
-/// has room.
+/// The least distance of a wall from the centre line, in metres: a car there always has room.
 pub const WIDTH_MIN: f64 = 1.5;
 /// The largest distance of a wall from the centre line, in metres. No race track is wider.
 pub const WIDTH_MAX: f64 = 100.0;
@@ -31,11 +27,9 @@ pub const SECTIONS_MAX: usize = 200_000;
 const _: () = assert!(LENGTH_MIN > 8.0 * super::REACH);
 const _: () = assert!(LENGTH_MIN > super::STAGE_START + super::STAGE_RUN_OUT);
 
-/// The largest coordinate, in metres: map coordinates fit, and squares of distances stay exact to a
-/// fraction of a millimetre.
+/// The largest coordinate, in metres: map coordinates fit, squared distances are exact to < 1 mm.
 const COORDINATE_MAX: f64 = 1e7;
-/// The approximate distance between nodes, in metres. A chord this long deviates from a bend of 10
-/// m radius by 1.3 cm.
+/// The approximate distance between nodes, in metres: a chord is 1.3 cm off a bend of 10 m.
 const SPACING: f64 = 1.0;
 /// The distance between the points that measure arc length, in metres.
 const FINE_SPACING: f64 = 0.25;
@@ -65,18 +59,10 @@ pub enum TrackError {
     TooFewPoints,
     /// There are more than [`SECTIONS_MAX`] points.
     TooManyPoints,
-    /// The point of this number, counted from zero, is not a finite one within 10 000 km of the
-    /// origin.
-    BadPosition {
-        /// The point.
-        point: usize,
-    },
-    /// At the point of this number, counted from zero, a wall is nearer than [`WIDTH_MIN`] or
-    /// farther than [`WIDTH_MAX`].
-    BadWidth {
-        /// The point.
-        point: usize,
-    },
+    /// The point of this number, from zero, is not finite or not within 10 000 km of the origin.
+    BadPosition { point: usize },
+    /// At the point of this number, from zero, a wall is not [`WIDTH_MIN`] to [`WIDTH_MAX`] away.
+    BadWidth { point: usize },
     /// The track is shorter than [`LENGTH_MIN`].
     TooShort,
     /// The track is longer than [`LENGTH_MAX`].
@@ -151,8 +137,7 @@ fn check(sections: &[Section]) -> Result<(), TrackError> {
     Ok(())
 }
 
-/// Returns the sections without repeated points, and on a circuit without a repeated first point at
-/// the end.
+/// Returns the sections without repeated points; a circuit must not end with its first one.
 fn distinct(shape: Shape, sections: &[Section]) -> Vec<Section> {
     let is_same = |one: &Section, other: &Section| one.position.distance(other.position) < SAME_POINT;
     let mut knots: Vec<Section> = Vec::with_capacity(sections.len());

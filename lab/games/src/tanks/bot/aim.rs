@@ -19,8 +19,7 @@ const SHOT_SPEED: f64 = 100.0;
 /// A bot does not fire at targets beyond two and a half seconds of flight.
 const FIRING_DISTANCE: f64 = 250.0;
 
-/// Returns the angle from the barrel to where a shot fired now would meet `foe`, in radians;
-/// positive is to the left.
+/// Returns the angle from the barrel to where a shot would meet `foe`, rad; positive to the left.
 pub(super) fn off_target(view: &View, foe: &SeenTank) -> f64 {
     let meeting = meeting_point(&view.own, &foe.state);
     wrap_angle((meeting - view.own.position).heading() - view.own.orientation)
@@ -28,8 +27,7 @@ pub(super) fn off_target(view: &View, foe: &SeenTank) -> f64 {
 
 /// Returns where a shot meets a foe that keeps its shown motion.
 fn meeting_point(own: &State<Vec2>, foe: &State<Vec2>) -> Vec2 {
-    /// Each iteration reduces the error to a quarter, the ratio of the speeds: three leave about a
-    /// hundredth.
+    /// Each iteration quarters the error (the ratio of speeds): three leave about a hundredth.
     const ROUNDS: usize = 3;
     let motion = MotionKind::Circular.from_state(foe);
     let mut meeting = foe.position;
@@ -43,8 +41,7 @@ fn meeting_point(own: &State<Vec2>, foe: &State<Vec2>) -> Vec2 {
 /// Returns whether a shot fired now would meet `foe`, given the bot's aiming error.
 pub(super) fn is_on_target(map: &Map, view: &View, foe: &SeenTank, error: f64) -> bool {
     let distance = foe.state.position.distance(view.own.position);
-    // A tank seen from the side shows its length, one seen from the front its width: take half of
-    // the mean of both.
+    // A tank shows its length from the side, its width from the front: half of the mean.
     let apparent = 0.25 * (TANK_LENGTH + TANK_WIDTH) / distance.max(TANK_LENGTH);
     distance < FIRING_DISTANCE
         && (off_target(view, foe) + error).abs() < apparent
@@ -56,7 +53,6 @@ pub(super) fn is_on_target(map: &Map, view: &View, foe: &SeenTank, error: f64) -
 pub(super) struct Threat {
     position: Vec2,
     velocity: Vec2,
-    /// When the shot passes the bot.
     pub(super) passes_at: SharedInstant,
 }
 
@@ -65,8 +61,7 @@ const WORRY_SECS: f64 = 1.6;
 /// A shot that passes this near to the centre of the tank counts as a hit.
 const TOO_NEAR: f64 = 5.0;
 
-/// Returns the first foe's shot, fired before `seen`, that comes too near if the input does not
-/// change.
+/// Returns the foe's first shot, fired before `seen`, that comes too near if the input stays.
 pub(super) fn nearest_threat(view: &View, hands: Input, seen: SharedInstant) -> Option<Threat> {
     let foes_shots = view.shots.iter().filter(|shot| shot.team != view.team && shot.fired_at <= seen);
     let threats = foes_shots.filter_map(|shot| threat_of(view, hands, shot));

@@ -3,8 +3,7 @@
 //! A bot looks a few times per second, decides from what it is *shown*, and keeps its input until
 //! it looks again. It has an errand (wander, hunt, fetch the flag, guard) that it exchanges for
 //! another at random times. Short manoeuvres take precedence over the errand: dodge a shot, back
-//! out of a corner, weave while reloading, hesitate. It leads its target when it aims, and misses a
-//! little.
+//! out of a corner, weave while reloading, hesitate. It leads its target and misses a bit.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -61,7 +60,6 @@ pub struct Bot {
 enum Errand {
     /// Drives to this random place.
     Wander(Vec2),
-    /// Chases this tank.
     Hunt(EntityId),
     /// Drives to the other team's flag.
     Fetch,
@@ -100,7 +98,6 @@ impl Bot {
         }
     }
 
-    /// Returns its temperament.
     pub fn temperament(&self) -> Temperament {
         self.temperament
     }
@@ -110,8 +107,7 @@ impl Bot {
         self.look_at <= now
     }
 
-    /// Returns its input at `now` without a look: the previous one, but it fires only while
-    /// looking, and a short turn ends in time.
+    /// Returns its input at `now` without a look: as before, not firing, and a short turn ends.
     pub fn held(&self, now: SharedInstant) -> Input {
         let turn = if now < self.release_at { self.hands.turn } else { 0.0 };
         Input { turn, fire: false, ..self.hands }
@@ -136,8 +132,7 @@ impl Bot {
         self.hands
     }
 
-    /// Returns the input as its device can give it: a mouse turns by any amount, keys turn fully or
-    /// not at all, for as short as needed.
+    /// Returns the input as its device gives it: a mouse any turn, keys full or none, even briefly.
     fn by_hand(&mut self, now: SharedInstant, wish: Input) -> Input {
         self.release_at = SharedInstant::from_micros(i64::MAX);
         if self.character.has_mouse || wish.turn.abs() >= 1.0 {
@@ -192,8 +187,7 @@ impl Bot {
         self.manoeuvre = Some(Manoeuvre { input, until: threat.passes_at, is_stubborn: false });
     }
 
-    /// Chooses another errand when this one is done, has no target any more, or has lasted long
-    /// enough.
+    /// Chooses another errand when this one is done, has no target, or has lasted long enough.
     fn rethink(&mut self, map: &Map, view: &View) {
         if let Some(foe) = self.distraction(map, view) {
             self.errand = Errand::Hunt(foe);
@@ -269,9 +263,8 @@ impl Bot {
         }
     }
 
-    /// Returns the input, or a similar one that leads into no obstacle. If that reverses the
-    /// direction, the bot keeps it for a while: changing direction with every look would get
-    /// nowhere.
+    /// Returns the input, or a similar one that leads into no obstacle. A reversal is kept for a
+    /// while: changing direction with every look would get nowhere.
     fn avoid_trouble(&mut self, map: &Map, view: &View, wish: Input) -> Input {
         let input = steer::clear_of_trouble(map, view, wish);
         if input.throttle * wish.throttle < 0.0 {
@@ -306,8 +299,7 @@ impl Bot {
         }
     }
 
-    /// Drives to `goal`, swaying. If it reverses, it does so for a while, or it would oscillate
-    /// where a foe appears and disappears.
+    /// Drives to `goal`, swaying. A reversal lasts a while, or it would oscillate near a foe.
     fn travel(&mut self, map: &Map, view: &View, goal: Vec2) -> Input {
         if self.sway_until <= view.now {
             let goes_straight = self.random.chance(STRAIGHT_CHANCE);
@@ -398,8 +390,7 @@ const RESCUE_DISTANCE: f64 = 120.0;
 /// Nearer than this, a bot backs off: a foe's shot takes 0.6 s for it, long enough to react.
 const KEEP_AWAY: f64 = 60.0;
 /// The standard deviation of the sway, and its mean duration. At full speed and 200 units away that
-/// is a few tank widths to either side, enough to be missed. Much more, and a bot would hardly make
-/// progress.
+/// is a few tank widths to either side, enough to be missed. More costs progress.
 const SWAY_RAD: f64 = 0.15;
 const SWAY_SECS: f64 = 0.3;
 /// The chance to drive straight instead.

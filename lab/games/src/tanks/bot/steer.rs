@@ -47,8 +47,7 @@ impl Route {
     fn next_stop(&mut self, map: &Map, from: Vec2, goal: Vec2) -> Vec2 {
         /// A goal that has moved this far needs a new route.
         const ANOTHER_GOAL: f64 = 20.0;
-        /// The distance at which a waypoint counts as passed; a smaller one would make the tank
-        /// circle around it.
+        /// The distance at which a waypoint is passed; with less the tank would circle around it.
         const PASSED: f64 = 8.0;
         let next = self.stops.last().copied().unwrap_or(goal);
         // Routes are planned with clearance and given up only when a box is in the way.
@@ -78,8 +77,7 @@ pub(super) fn turn_for(off: f64) -> f64 {
     if off.abs() < STRAIGHT_ENOUGH { 0.0 } else { (off / FULL_TURN_FROM).clamp(-1.0, 1.0) }
 }
 
-/// Returns the input to drive to a visible point: on an arc as fast as its curvature allows, in
-/// reverse if that is clearly shorter.
+/// Returns the input to a visible point: an arc as fast as it allows, or reverse if shorter.
 fn drive_to(own: &State<Vec2>, point: Vec2, sway: f64) -> Input {
     /// Farther away than this, turning round is quicker than reversing.
     const REVERSE_WITHIN: f64 = 60.0;

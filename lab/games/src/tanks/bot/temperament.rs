@@ -1,5 +1,3 @@
-//! The kinds of bots.
-
 /// The kind of a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temperament {
@@ -88,7 +86,6 @@ pub(super) struct Character {
     pub(super) fighting_distance: f64,
     /// The standard deviation of its aim.
     pub(super) aim_error_rad: f64,
-    /// The weights of its errands.
     pub(super) errands: Errands,
 }
 
