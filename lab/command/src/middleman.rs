@@ -1,5 +1,3 @@
-//! `fairpath middleman`
-
 use std::fmt::Write as _;
 use std::future;
 use std::io::{self, BufRead, Read};
@@ -233,14 +231,12 @@ fn timed(line: &str) -> Result<Timed, BadInput> {
     Ok((parse_span(time)?, Command::parse(command, open_trace)?))
 }
 
-/// A running middleman and its terminal.
 struct MiddlemanRun {
     to: SocketAddr,
     seed: u64,
     json: bool,
 }
 
-/// What wakes the loop.
 enum WakeUp {
     Line(String),
     Scripted(Command),

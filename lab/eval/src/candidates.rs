@@ -20,7 +20,6 @@ pub struct MatchSetup {
 pub type Game = Arc<dyn Step + Sync>;
 
 impl MatchSetup {
-    /// Returns the setup of a match.
     pub fn of(play: &Play) -> Self {
         Self { top_speed: play.top_speed(), game: play.game.clone() }
     }
@@ -38,12 +37,9 @@ impl MatchSetup {
     }
 }
 
-/// A predictor with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// The predictor's name on the command line and in tables.
     pub name: &'static str,
-    /// What the predictor does, in one line.
     pub about: &'static str,
     choice: PredictorChoice,
 }

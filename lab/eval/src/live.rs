@@ -27,7 +27,6 @@ use crate::recording::Stretch;
 pub struct Moment {
     /// Time in seconds. Owners observe as often as their game runs, not at ticks.
     pub secs: f64,
-    /// Position and motion.
     pub body: Body,
     /// Turn rate of the direction of motion, in radians per second: recorded, or from the
     /// acceleration across the velocity.
@@ -48,7 +47,6 @@ pub struct Path {
 pub struct Sent {
     /// Position and motion when it was sent.
     pub body: Body,
-    /// Turn rate when it was sent.
     pub turn_rate: f64,
     /// Returns the position a number of seconds later. In a DR vector, these are the model bits.
     pub place: fn(&Self, f64) -> Vec2,
@@ -59,7 +57,6 @@ pub trait LiveModel: Debug + Send {
     /// Learns from another sample of a player's path.
     fn observe(&mut self, _view: &OwnerView<'_>) {}
 
-    /// Returns what to send now.
     fn cut(&mut self, view: &OwnerView<'_>) -> Sent;
 }
 
@@ -70,7 +67,6 @@ pub struct OwnerView<'a> {
     pub subject: usize,
     /// The path up to the present. Never empty, never across a break.
     pub past: &'a [Moment],
-    /// All other players now.
     pub others: &'a [Other],
 }
 
@@ -85,7 +81,6 @@ impl OwnerView<'_> {
     }
 }
 
-/// A live model with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveCandidate {
     /// Lower case, for the command line and for tables.
@@ -217,7 +212,6 @@ impl PathSample<'_> {
     }
 }
 
-/// The last known moment of each player.
 struct LastMoments {
     players: Vec<Option<(u32, Moment)>>,
 }

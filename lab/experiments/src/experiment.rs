@@ -16,7 +16,6 @@ use crate::fairness::STRETCH_MIN;
 use crate::laps::LapFile;
 use crate::outcome::Outcome;
 
-/// An experiment that can be run.
 pub trait Experiment: Sync {
     /// What the experiment is called, what it is about, and which options it takes.
     fn declaration(&self) -> &Declaration;
@@ -27,22 +26,18 @@ pub trait Experiment: Sync {
 
 /// An experiment as data: a declaration, and the function that runs it.
 pub struct DeclaredExperiment {
-    /// What it is.
     pub declaration: Declaration,
-    /// Runs it.
     pub run: fn(&Settings, &dyn Progress) -> Result<Outcome, CannotRun>,
 }
 
 /// What an experiment says about itself.
 #[derive(Clone, Copy)]
 pub struct Declaration {
-    /// The subject it belongs to.
     pub group: ExperimentGroup,
     /// Its name on the command line: `deterministic-budget`.
     pub name: &'static str,
     /// The short name that its claims begin with: `X6`.
     pub alias: &'static str,
-    /// One plain line.
     pub title: &'static str,
     /// Where the claims come from: `Banavar 2005 fig 2.2`.
     pub source: &'static str,
@@ -56,22 +51,16 @@ pub struct Declaration {
     pub is_repeatable: bool,
 }
 
-/// The subject of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExperimentGroup {
-    /// How far entities are shown from where they are.
     Accuracy,
-    /// Which receiver is sent what, and whether that is fair.
     Fairness,
-    /// Where players will be.
     Prediction,
-    /// Play in spite of delay.
     Delay,
 }
 
-/// An option of `fairpath lab run` that some experiments take.
+/// An option of `fairpath lab run`, named as on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of `Settings` with that name")]
 pub enum RunOption {
     Seed,
     Motion,
@@ -86,7 +75,6 @@ pub enum RunOption {
 /// What an experiment may depend on.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Every random choice follows from it.
     pub seed: u64,
     /// Recorded motion. Default: the experiment's own motion.
     pub motion: Option<Recorded>,
@@ -110,7 +98,6 @@ pub struct Settings {
 pub struct Recorded {
     /// The file's name without its folder.
     pub file: String,
-    /// The motion in it.
     pub recording: Recording,
 }
 
@@ -126,9 +113,7 @@ pub enum Half {
 /// Settings that an experiment cannot work with. The text is one line: what is wrong, and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CannotRun {
-    /// What is wrong.
     pub what: String,
-    /// What to do about it.
     pub fix: String,
 }
 
@@ -136,7 +121,6 @@ pub struct CannotRun {
 pub trait Progress: Sync {
     /// A new piece of work of so many steps begins.
     fn begin(&self, what: &str, steps: u64);
-    /// One step is done.
     fn step(&self);
     /// Whether the work is to stop. Only experiments in real time ask. Default: never.
     fn is_cancelled(&self) -> bool {
@@ -144,7 +128,6 @@ pub trait Progress: Sync {
     }
 }
 
-/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -172,7 +155,6 @@ impl Declaration {
         is_repeatable: true,
     };
 
-    /// Whether the experiment takes this option.
     pub fn takes(&self, option: RunOption) -> bool {
         option == RunOption::Live && self.live.is_some() || self.options.contains(&option)
     }
@@ -197,7 +179,6 @@ impl Declaration {
 }
 
 impl ExperimentGroup {
-    /// Every group, in the order of the list.
     pub const ALL: [Self; 4] = [Self::Accuracy, Self::Fairness, Self::Prediction, Self::Delay];
 
     /// The group's name and the question that its experiments ask.

@@ -31,85 +31,38 @@ const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 #[non_exhaustive]
 pub enum OpenError {
     /// The file could not be read at all.
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// The file starts like gzip, but does not unpack.
-    BadGzip {
-        /// The file.
-        path: PathBuf,
-        /// The decoder's error.
-        error: io::Error,
-    },
+    BadGzip { path: PathBuf, error: io::Error },
     /// The file is larger than [`INPUT_BYTES_MAX`].
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// The file is Parquet, but not the states of a trace.
-    BadTrace {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: TraceTableError,
-    },
+    BadTrace { path: PathBuf, error: TraceTableError },
     /// The file beside a trace is not its metadata.
-    BadMetadata {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: CsvError,
-    },
+    BadMetadata { path: PathBuf, error: CsvError },
     /// The file is XML, but not a match of Ethereal.
-    BadXml {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: XmlError,
-    },
+    BadXml { path: PathBuf, error: XmlError },
     /// The file is a match of Ethereal that cannot be replayed.
-    Ethereal {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: EtherealError,
-    },
+    Ethereal { path: PathBuf, error: EtherealError },
     /// The file is not a world.
-    World {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: WorldError,
-    },
+    World { path: PathBuf, error: WorldError },
     /// The file is not a recording.
     Recording(RecordingError),
     /// The file is not a list of round trips.
-    Rtt {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: CsvError,
-    },
+    Rtt { path: PathBuf, error: CsvError },
 }
 
 /// Results that could not be written. The text is one line: what, where, and the fix.
 #[derive(Debug)]
 pub struct OutputError {
-    /// The directory that was to hold them.
     pub directory: PathBuf,
-    /// The operating system's error.
     pub error: io::Error,
 }
 
-/// One file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
     /// The file's name without a folder.
     pub name: String,
-    /// The file's content.
     pub bytes: Vec<u8>,
 }
 
@@ -121,7 +74,6 @@ pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
     recording_from(path, read(path)?)
 }
 
-/// Reads a recording from bytes.
 pub(crate) fn recording_from(path: &Path, bytes: Vec<u8>) -> Result<Recorded, OpenError> {
     let recording = if bytes.starts_with(&PARQUET_MAGIC) {
         recording_from_parquet(path, bytes)?

@@ -56,6 +56,7 @@
 //! }
 //! ```
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
 
 pub mod delay;
 pub mod dis_check;

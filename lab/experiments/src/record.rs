@@ -13,7 +13,6 @@ use crate::files::{OutputError, check_writable, parent_of, write_together};
 use crate::table::ROWS_MAX;
 use crate::trace::{TraceFormat, TraceTableError, to_files};
 
-/// A match of bots that is to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TanksMatch {
     /// Map, bots and random numbers follow from it. Default 1.
@@ -34,12 +33,10 @@ impl Default for TanksMatch {
     }
 }
 
-/// A match that was recorded.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// All files. The last one has the states: it is the one to open as a recording.
     pub files: Vec<PathBuf>,
-    /// The trace in them.
     pub trace: Trace,
 }
 
@@ -49,7 +46,6 @@ pub struct Written {
 pub enum RecordError {
     /// The file's name does not say which format it is to have.
     UnknownEnding(PathBuf),
-    /// There is a directory where a file is to be.
     IsDirectory(PathBuf),
     /// The recording would be too long to be read again.
     TooLong {
@@ -58,13 +54,9 @@ pub enum RecordError {
     },
     /// No seconds, or no players.
     Nothing,
-    /// More boxes than a map may have.
     TooManyBoxes,
-    /// The game does not take this configuration.
     Config(ConfigError),
-    /// The match does not fit into a trace.
     Trace(TraceTableError),
-    /// The files could not be written.
     Output(OutputError),
 }
 

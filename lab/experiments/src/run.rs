@@ -10,17 +10,13 @@ use crate::plot::draw;
 use crate::report::Report;
 use crate::results::Results;
 
-/// The file machines read.
 pub const RESULTS_FILE: &str = "results.json";
-/// The file people open.
 pub const REPORT_FILE: &str = "report.html";
 
-/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// The results; also in [`RESULTS_FILE`].
     pub results: Results,
-    /// The page to open.
     pub report: PathBuf,
 }
 
@@ -28,9 +24,7 @@ pub struct Finished {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The experiment cannot work with these settings.
     CannotRun(CannotRun),
-    /// The results could not be written.
     Output(OutputError),
 }
 

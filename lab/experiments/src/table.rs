@@ -34,13 +34,11 @@ pub const ROWS_MAX: usize = 1 << 22;
 /// Columns of equal length, in order, and notes about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name and values of each column.
     pub columns: Vec<(String, Column)>,
     /// Keys and values that belong to the whole table: units, tick rate, seed, schema version.
     pub metadata: Vec<(String, String)>,
 }
 
-/// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// 64-bit integers: times in microseconds.
@@ -57,26 +55,20 @@ pub enum Column {
     U16(Vec<u16>),
     /// Measurements. NaN is kept.
     F64(Vec<f64>),
-    /// Yes or no.
     Bool(Vec<bool>),
     /// Words; repeated ones cost almost nothing.
     Text(Vec<String>),
 }
 
-/// Why a table could not be written or read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The columns are not equally long.
     Uneven {
         /// The first column whose length differs from the first one's.
         column: String,
     },
     /// The file has a column of a kind we do not write.
-    UnknownKind {
-        /// Which.
-        column: String,
-    },
+    UnknownKind { column: String },
     /// There are more than [`ROWS_MAX`] rows.
     TooLong,
     /// The file is not Parquet, or broken.
@@ -84,31 +76,26 @@ pub enum TableError {
 }
 
 impl Table {
-    /// A table without columns yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With one more column.
     #[must_use]
     pub fn column(mut self, name: impl Into<String>, column: Column) -> Self {
         self.columns.push((name.into(), column));
         self
     }
 
-    /// With one more note.
     #[must_use]
     pub fn note(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.push((key.into(), value.into()));
         self
     }
 
-    /// How many rows there are.
     pub fn row_count(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// The column of that name.
     pub fn get(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(column, _)| column == name).map(|(_, column)| column)
     }
@@ -196,7 +183,6 @@ impl Table {
 }
 
 impl Column {
-    /// How many values it has.
     pub fn len(&self) -> usize {
         match self {
             Self::I64(values) => values.len(),
@@ -211,7 +197,6 @@ impl Column {
         }
     }
 
-    /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -28,7 +28,6 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Parquet, Self::Csv];
 
     /// What its files end in, after the dot.
@@ -94,11 +93,9 @@ pub fn read_followed(parquet: Vec<u8>) -> Result<Vec<FollowedRow>, TraceTableErr
 
 /// A row of a trace that can be kept in a file.
 pub trait TraceRow: Sized {
-    /// The rows as CSV text.
     fn to_text(rows: &[Self]) -> Result<String, CsvError>;
     /// The rows as columns, with the run's metadata as notes.
     fn to_table(rows: &[Self], metadata: &Metadata) -> Result<Table, TraceTableError>;
-    /// The rows back from the columns.
     fn from_table(table: &Table) -> Result<Vec<Self>, TraceTableError>;
 }
 
@@ -113,7 +110,6 @@ pub fn metadata_of(table: &Table) -> Result<Metadata, TraceTableError> {
     Ok(Metadata::from_csv(csv.as_bytes())?)
 }
 
-/// Why a trace could not be kept in, or read from, a table.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TraceTableError {
@@ -123,7 +119,6 @@ pub enum TraceTableError {
     Metadata(CsvError),
     /// A row cannot be written as text.
     Row(CsvError),
-    /// The table itself.
     Table(TableError),
 }
 

@@ -55,7 +55,6 @@ impl TimestampOptions {
     }
 }
 
-/// A clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ClockChoice {
     /// The clock that all peers agree on, as this process estimates it
@@ -64,7 +63,6 @@ enum ClockChoice {
     Machine,
 }
 
-/// The clock that instants are recorded by.
 #[derive(Debug)]
 enum Timestamps {
     /// The clock that all peers agree on, as this process estimates it.
@@ -74,7 +72,6 @@ enum Timestamps {
     Machine(ClockWatch),
 }
 
-/// What is seen, as it is seen.
 #[derive(Debug)]
 pub(crate) struct TraceRecorder {
     out: PathBuf,
@@ -139,19 +136,16 @@ impl TraceRecorder {
         }
     }
 
-    /// The truth about something.
     pub(crate) fn truth(&mut self, now: Now, entity: EntityId, life: u16, state: &State<Vec2>) {
         self.push(now, life, None, StateRow::new(now.shared, entity, StateKind::Truth, state));
     }
 
-    /// Where its owner has told it to be.
     pub(crate) fn exported(&mut self, now: Now, vector: &DrVector<Vec2>) {
         let state = vector.state_at(now.shared);
         self.push(now, 0, None, StateRow::new(now.shared, vector.entity, StateKind::Exported, &state));
         self.followed(now, None, vector);
     }
 
-    /// Where a viewer has it.
     pub(crate) fn placed(&mut self, now: Now, entity: EntityId, viewer: u32, state: &State<Vec2>) {
         self.push(now, 0, Some(viewer), StateRow::new(now.shared, entity, StateKind::Placed, state));
     }

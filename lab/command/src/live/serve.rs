@@ -1,5 +1,3 @@
-//! `fairpath serve`
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -94,7 +92,6 @@ pub(crate) struct Arguments {
     announcing: LobbyOptions,
 }
 
-/// The games that can be served.
 const SERVED: [GameChoice; 5] = [
     GameChoice::Tanks,
     GameChoice::JetCar { has_wind: false },
@@ -103,7 +100,6 @@ const SERVED: [GameChoice; 5] = [
     GameChoice::Sailing { wind_shifts: true },
 ];
 
-/// How receivers place DR vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PlacementChoice {
     /// From the moment a DR vector arrives
@@ -262,7 +258,6 @@ impl PageGames {
     }
 }
 
-/// One turn with the session.
 fn frame(
     server: &NetServer<Vec2>,
     crew: Option<&mut TankPublisher>,
@@ -302,7 +297,6 @@ fn frame(
     })
 }
 
-/// What happened so far.
 struct ServerTally {
     began: Instant,
     joined: u64,
@@ -319,7 +313,6 @@ struct ServerTally {
 
 /// Clients that are remembered after they have gone; the oldest are forgotten first.
 const SEEN_MAX: usize = 1024;
-/// How often all connections are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 impl ServerTally {
@@ -338,7 +331,6 @@ impl ServerTally {
         }
     }
 
-    /// Remembers the state of all connections, now and then.
     fn look(&mut self, server: &NetServer<Vec2>) {
         if self.seen_at.elapsed() < LOOK_EVERY {
             return;

@@ -1,5 +1,3 @@
-//! `fairpath play jet-car`
-
 use clap::Args;
 use crossterm::style::Color;
 use fairpath::random::Random;

@@ -12,13 +12,7 @@ pub(super) enum GameLink<G: Simulate> {
     /// In this process, at the end of a simulated way.
     Here(Box<RoundTrip<G>>),
     /// Elsewhere.
-    Elsewhere {
-        far: Box<dyn RemoteGame<G>>,
-        compensates: bool,
-        shown: G::State,
-        /// The player's own part of it as it is drawn.
-        drawn_own: State<Vec2>,
-    },
+    Elsewhere { far: Box<dyn RemoteGame<G>>, compensates: bool, shown: G::State, drawn_own: State<Vec2> },
 }
 
 impl<G: Simulate> GameLink<G> {

@@ -90,7 +90,6 @@ impl Online {
     }
 }
 
-/// On or off.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Switch {
     On,
@@ -131,13 +130,11 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
 trait Playable {
     const TICK_RATE: TickRate;
 
-    /// A key went down.
     fn press(&mut self, key: Key);
 
     /// Plays one tick on both sides of the link; `now` is when it ends.
     fn tick(&mut self, now: SharedInstant);
 
-    /// Draws what the player is shown.
     fn draw(&self, canvas: &mut TextCanvas);
 
     /// One line for when the terminal is itself again.

@@ -1,5 +1,3 @@
-//! `fairpath play sailing`
-
 use clap::{Args, ValueEnum};
 use crossterm::style::Color;
 use fairpath::time::{SharedInstant, Span, TickRate};

@@ -1,5 +1,3 @@
-//! Raw mode, keys and colours, and everything put back in the end.
-
 use std::io::{self, IsTerminal, Write};
 use std::sync::Once;
 use std::time::Instant;
@@ -34,7 +32,6 @@ pub(super) enum Key {
 }
 
 impl Terminal {
-    /// Takes over the terminal.
     pub(super) fn open() -> Result<Self, BadInput> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
             return Err(BadInput(

@@ -1,19 +1,16 @@
 /// A mean and the half width of its 95 % confidence interval (Student's t).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The mean.
     pub mean: f64,
     /// Half width; NaN for fewer than two values.
     pub half_width: f64,
 }
 
 impl Interval {
-    /// Returns the lower end.
     pub fn low(&self) -> f64 {
         self.mean - self.half_width
     }
 
-    /// Returns the upper end.
     pub fn high(&self) -> f64 {
         self.mean + self.half_width
     }

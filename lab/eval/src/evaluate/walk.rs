@@ -7,7 +7,6 @@ use crate::play::{Play, TickRun};
 pub struct WalkStep<'a> {
     /// Index of the player.
     pub subject: usize,
-    /// The run that contains the tick.
     pub run: &'a TickRun,
     /// Index of the tick in the run.
     pub index: usize,

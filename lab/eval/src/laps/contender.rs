@@ -14,7 +14,6 @@ use fairpath_predict::{
 
 use super::{SUBJECT, TimedLap, known_at};
 
-/// A predictor of laps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// Keeps the velocity.
@@ -46,7 +45,6 @@ impl Contender {
         Self::Adaptive,
     ];
 
-    /// Returns the name for tables and plots.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -73,7 +71,6 @@ impl Contender {
     }
 }
 
-/// Returns the adaptive predictor after it has learned from these laps.
 fn adaptive(laps: &[&TimedLap]) -> Adaptive {
     let runs = || laps.iter().flat_map(|lap| &lap.runs);
     let speeds = runs().flat_map(|run| &run.known).map(|body| body.velocity.length());

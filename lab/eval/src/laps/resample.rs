@@ -7,7 +7,6 @@ use crate::recording::{RecordedLap, VELOCITY_WINDOW};
 /// A lap at 60 ticks a second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedLap {
-    /// The name in the recording.
     pub name: String,
     /// Its parts: one run, unless the recording has gaps.
     pub runs: Vec<LapRun>,
@@ -63,13 +62,11 @@ impl TimedLap {
         self.runs.iter().map(|run| LapPart { known: &run.known, places: &run.places }).collect()
     }
 
-    /// Returns the number of ticks.
     pub fn ticks(&self) -> usize {
         self.runs.iter().map(|run| run.places.len()).sum()
     }
 }
 
-/// Time and position.
 type Sample = (SharedInstant, Vec2);
 
 /// A sample with the known motion at it.

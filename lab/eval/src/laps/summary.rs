@@ -1,22 +1,15 @@
 use fairpath::random::Random;
 
-/// The results of a predictor over laps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// One per horizon.
     pub horizons: Vec<HorizonSummary>,
 }
 
-/// The results at one horizon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HorizonSummary {
-    /// The horizon in ticks.
     pub ticks: u32,
-    /// Number of scored predictions.
     pub predictions: usize,
-    /// Mean error of all predictions.
     pub mean: f64,
-    /// Median error.
     pub median: f64,
     /// 95 % confidence interval of the mean for other laps of the same drivers, by bootstrap over
     /// laps. `None` for fewer than three laps.

@@ -32,12 +32,10 @@ use fairpath::vector::Vec2;
 use self::stab::{Stab, Start};
 use crate::live::Moment;
 
-/// A position at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Time in seconds, ascending.
     pub secs: f64,
-    /// Position.
     pub position: Vec2,
 }
 

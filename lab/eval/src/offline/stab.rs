@@ -36,7 +36,6 @@ use super::Point;
 /// Where a line may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// Anywhere.
     Free,
     /// At the first sample.
     Pinned,

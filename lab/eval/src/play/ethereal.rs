@@ -12,7 +12,6 @@ use crate::recording::LengthUnit;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EtherealError {
-    /// The replay failed.
     Replay(ReplayError),
     /// The recording comes from another game, and no map was given.
     NoMap,
@@ -42,7 +41,6 @@ impl Play {
     }
 }
 
-/// Collects a match while it is replayed.
 struct Collector<'a> {
     recording: &'a Recording,
     /// Maximum health and ammunition; unknown for recordings from another game.

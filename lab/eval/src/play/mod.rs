@@ -40,20 +40,16 @@ pub const TOP_SPEED_TICKS: usize = 30;
 /// A match, tick by tick.
 #[derive(Clone, Debug)]
 pub struct Play {
-    /// Unit of length.
     pub unit: LengthUnit,
     /// All players. Balls and shots are not players.
     pub players: Vec<Player>,
     /// The walls, if known.
     pub world: Option<Grid>,
-    /// The game's own step function, if any.
     pub game: Option<Game>,
 }
 
-/// A player in a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Player {
-    /// The name in the recording.
     pub name: String,
     /// The player's motion, in order of time. A run may continue for some ticks after the next one
     /// has begun: then the later one counts.
@@ -65,7 +61,6 @@ pub struct Player {
 pub struct TickRun {
     /// Team of the player; 0 is no team, without friends.
     pub team: u32,
-    /// Tick of the first body.
     pub first_tick: usize,
     /// What was known at each tick, from the past only. It continues for a while after the last
     /// sample, because a receiver does not know yet that no further sample will come.

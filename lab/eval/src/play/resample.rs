@@ -61,7 +61,6 @@ impl Ticks {
         self.begin + TICK_RATE.begin(tick as i64)
     }
 
-    /// Returns the first tick at or after an instant.
     fn first_at_or_after(&self, at: SharedInstant) -> usize {
         let after_begin = at - self.begin - Span::from_micros(1);
         usize::try_from(TICK_RATE.running_at(after_begin) + 1).unwrap_or(0)

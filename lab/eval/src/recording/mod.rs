@@ -56,16 +56,13 @@ pub const BALL: &str = "ball";
 pub struct Source<'a> {
     /// A name for people: a file name.
     pub name: &'a str,
-    /// The content.
     pub bytes: &'a [u8],
 }
 
 /// Recorded motion, cut into clean stretches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// The format of the file.
     pub format: Format,
-    /// Unit of length.
     pub unit: LengthUnit,
     /// All moving entities, in the order of first appearance.
     pub entities: Vec<Entity>,
@@ -73,7 +70,6 @@ pub struct Recording {
     pub stretches: Vec<Stretch>,
 }
 
-/// The format of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// BZFlag's dense path: three dimensions, with velocity, heading and turn rate.
@@ -84,7 +80,6 @@ pub enum Format {
     Trace,
 }
 
-/// A moving entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
     /// The name in the recording: a number or a word.

@@ -31,7 +31,6 @@ pub struct Stretch {
     pub team: u32,
     /// Life of the entity, as the recording counts them.
     pub life: u32,
-    /// Where the samples' velocities come from.
     pub velocity: Velocity,
     samples: Vec<Sample>,
 }
@@ -39,7 +38,6 @@ pub struct Stretch {
 /// Where velocities come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Velocity {
-    /// The game recorded them.
     Recorded,
     /// Estimated from positions at or before the sample: the slope from the newest sample that is
     /// at least [`VELOCITY_WINDOW`] older (or the stretch's first). The first sample of a run has
@@ -47,16 +45,13 @@ pub enum Velocity {
     Estimated,
 }
 
-/// A recorded state at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Time on the recording's clock. Recordings may start below zero.
     pub at: SharedInstant,
     /// Position. Recordings in the plane have z = 0.
     pub position: Vec3,
-    /// Velocity per second.
     pub velocity: Vec3,
-    /// Heading, if it was recorded.
     pub facing: Option<Facing>,
 }
 
@@ -93,22 +88,18 @@ impl Stretch {
         }
     }
 
-    /// Returns the samples, in order of time.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// Returns the first instant with a known state.
     pub fn begin(&self) -> SharedInstant {
         self.samples[0].at
     }
 
-    /// Returns the last instant with a known state.
     pub fn end(&self) -> SharedInstant {
         self.samples[self.samples.len() - 1].at
     }
 
-    /// Returns the time from the first sample to the last.
     pub fn duration(&self) -> Span {
         self.end() - self.begin()
     }
@@ -166,7 +157,6 @@ impl Stretch {
 }
 
 impl Sample {
-    /// Returns the sample as a state.
     pub fn state<V: Planar>(&self) -> State<V> {
         let state = State::moving(V::from_3d(self.position), V::from_3d(self.velocity));
         match self.facing {

@@ -29,11 +29,9 @@ pub(super) struct Table<'a> {
     fields: Vec<Cow<'a, str>>,
 }
 
-/// A column of the header.
 #[derive(Clone, Copy)]
 pub(super) struct Column(usize);
 
-/// One row of a [`Table`].
 pub(super) struct Row<'t, 'a> {
     table: &'t Table<'a>,
     /// Counted from 1, with the header as row 1.

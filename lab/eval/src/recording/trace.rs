@@ -37,7 +37,6 @@ pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The states of a trace in memory.
 pub(super) fn take(states: &[StateRow], tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
     (1..).zip(states).try_for_each(|(number, state)| push(number, state, tracks))
 }

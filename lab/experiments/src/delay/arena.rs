@@ -27,24 +27,18 @@ use fairpath_games::tanks::{
 
 use super::Smoothness;
 
-/// A match under delay.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The tanks that are shot at.
     pub targets: Targets,
     /// How old received states are.
     pub lag: Span,
-    /// How others are placed.
     pub placement: Placement,
-    /// By which motion they go on.
     pub model: MotionKind,
     /// How corrections are drawn; the bots aim at what is drawn. Nothing: at what is placed.
     pub convergence: Option<Algorithm>,
     /// How far the server rewinds for [`Judge::Capped`].
     pub rewind_max: Span,
-    /// How long the match lasts, in seconds.
     pub secs: u32,
-    /// Map, bots and random numbers follow from it.
     pub seed: u64,
 }
 
@@ -71,10 +65,8 @@ pub enum Judge {
     Capped,
 }
 
-/// The shots of a match, counted.
 #[derive(Clone, Debug, Default)]
 pub struct Shots {
-    /// How many were fired.
     pub fired: u32,
     /// How many hit, in the order of [`Judge::ALL`].
     pub hits: [u32; 4],
@@ -100,10 +92,8 @@ const JUMP: f64 = 0.6;
 const SNAP_BEYOND: f64 = 30.0;
 
 impl Judge {
-    /// Every judge.
     pub const ALL: [Self; 4] = [Self::Screen, Self::Present, Self::Warped, Self::Capped];
 
-    /// The judge's name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Screen => "shooter's screen",
@@ -129,7 +119,6 @@ impl Trial {
         }
     }
 
-    /// Plays the match.
     pub fn run(&self) -> Shots {
         let mut game = self.game();
         let mut news = News::new(self, game.tanks().tanks().len());
@@ -153,7 +142,6 @@ impl Trial {
 }
 
 impl Trial {
-    /// The match about to begin.
     pub fn game(&self) -> Match {
         let game = match self.targets {
             Targets::Bots => Match::of_bots(TanksConfig::default(), self.seed),
@@ -277,7 +265,6 @@ impl News {
         })
     }
 
-    /// Every tank as it was.
     fn rewound(&self, by: Span) -> Vec<Moment<Vec2>> {
         let mut seen = Vec::new();
         let first = SharedInstant::ZERO;
@@ -308,7 +295,6 @@ impl News {
     }
 }
 
-/// One tick, as shots fly through it.
 struct Tick<'a> {
     game: &'a Tanks,
     begin: SharedInstant,
@@ -329,7 +315,6 @@ struct Flight {
     before: [Vec<Moment<Vec2>>; 4],
 }
 
-/// The end of a shot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Flies,
@@ -379,7 +364,6 @@ impl Flight {
         self.muzzle + self.velocity * (now - self.fired_at).as_secs_f64()
     }
 
-    /// What the match itself says.
     fn by_the_game(&self, tick: &Tick<'_>) -> Verdict {
         let ends = tick.game.events().iter().filter_map(|event| match event {
             Event::ShotEnded { shot, life, end, .. } if (*shot, *life) == (self.id, self.life) => Some(*end),
@@ -392,7 +376,6 @@ impl Flight {
         }
     }
 
-    /// Against the tanks as this judge has them.
     fn by_targets(&mut self, judge: usize, tick: &Tick<'_>, news: &News) -> Verdict {
         let (from, to) = (self.at(tick.begin), self.at(tick.end));
         let barrier = tick.game.map().first_hit(from, to).map(|(share, _)| share);

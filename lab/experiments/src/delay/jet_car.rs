@@ -11,18 +11,13 @@ use fairpath_games::online::{ClientDisplay, Extrapolated, Loopback, Prototyped, 
 
 use super::{Smoothness, curve_name, half_each_way};
 
-/// One run: the rules, the screen and the delay.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The rules, with or without wind.
     pub rules: JetCarConfig,
-    /// The round trip.
     pub rtt: Span,
     /// By how much the round trip varies, to either side.
     pub jitter: Span,
-    /// What the bot looks at.
     pub sight: Sight,
-    /// Course, bot and link follow from it.
     pub seed: u64,
 }
 
@@ -45,12 +40,9 @@ pub enum Sight {
     Guarded,
 }
 
-/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The points in the end.
     pub score: f64,
-    /// How many cars were lost.
     pub cars_lost: f64,
     /// Whether the last car was lost before the time was up.
     pub is_lost: bool,
@@ -65,7 +57,6 @@ pub const JUMP_PX: f64 = 3.6;
 const SNAP_BEYOND_PX: f64 = 150.0;
 
 impl Sight {
-    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Old => "off, not used to it",
@@ -79,7 +70,6 @@ impl Sight {
 }
 
 impl Trial {
-    /// Plays the run to its end.
     pub fn run(&self) -> Run {
         let start = JetCarScene::new(&self.rules);
         let skill = match self.sight {

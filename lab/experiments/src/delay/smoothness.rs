@@ -1,5 +1,3 @@
-//! What an eye would notice of corrections.
-
 use fairpath::State;
 use fairpath::vector::{Vec2, Vector};
 
@@ -35,7 +33,6 @@ impl Smoothness {
         self.last = None;
     }
 
-    /// Adds what another one saw.
     pub fn merge(&mut self, other: &Self) {
         self.frames += other.frames;
         self.error_sum += other.error_sum;

@@ -69,15 +69,12 @@ pub struct DisReport {
 pub struct DisRow {
     /// The model's number in the standard.
     pub drm: u8,
-    /// The model's name in the standard.
     pub model: &'static str,
     /// How it is read, in the words of the file.
     pub semantics: &'static str,
     /// Whether most programs share this reading, says the file.
     pub primary: bool,
-    /// How many cases there are.
     pub cases: usize,
-    /// How many of them hold.
     pub passed: usize,
     /// The largest distance from the expected displacement, in parts of its length, or in metres
     /// where that is shorter than a metre.
@@ -86,23 +83,17 @@ pub struct DisRow {
     pub matrix_error_max: f64,
 }
 
-/// A count of cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DisTally {
-    /// How many there are.
     pub cases: usize,
-    /// How many of them hold.
     pub passed: usize,
 }
 
-/// A case that does not hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DisFailure {
     /// Its place in the list, counted from zero.
     pub index: usize,
-    /// Its name, if it has one.
     pub id: Option<String>,
-    /// The model's number in the standard.
     pub drm: u8,
     /// As in [`DisRow::displacement_error_max`].
     pub displacement_error: f64,
@@ -111,13 +102,11 @@ pub struct DisFailure {
 }
 
 impl DisReport {
-    /// Whether every case holds.
     pub fn all_passed(&self) -> bool {
         let DisTally { cases, passed } = self.total();
         passed == cases
     }
 
-    /// All cases, of whichever reading.
     pub fn total(&self) -> DisTally {
         DisTally {
             cases: self.primary.cases + self.other.cases,
@@ -229,7 +218,6 @@ impl fmt::Display for DisFailure {
     }
 }
 
-/// How one entry did.
 struct Outcome<'a> {
     entry: &'a FileEntry,
     displacement_error: f64,

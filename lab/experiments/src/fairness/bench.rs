@@ -38,11 +38,9 @@ pub(crate) struct Case {
     pub(crate) judged: Scores,
     /// With normal jitter; nothing where there is none.
     pub(crate) normal: Option<Scores>,
-    /// With circular DR vectors.
     pub(crate) circular: Scores,
 }
 
-/// The scores of schedulers under the same circumstances.
 pub(crate) struct Scores {
     schedulers: Vec<LabScheduler>,
     scores: Vec<Score>,
@@ -104,7 +102,6 @@ impl<'a> Bench<'a> {
         jitters.iter().map(case).collect()
     }
 
-    /// Plays trials on this motion.
     pub(crate) fn play(&self, trials: &[Trial]) -> Vec<Score> {
         Arena { motion: &self.motion, seed: self.settings.seed, progress: self.progress }.play(trials)
     }
@@ -220,7 +217,6 @@ impl Case {
 }
 
 impl Scores {
-    /// The score of this scheduler.
     pub(crate) fn of(&self, scheduler: LabScheduler) -> &Score {
         let position = self.schedulers.iter().position(|other| *other == scheduler);
         &self.scores[position.expect("every judged scheduler has played")]
@@ -230,12 +226,10 @@ impl Scores {
         crate::cells![self.jitter.shown(), self.model.name(), label]
     }
 
-    /// One measure of two schedulers as a ratio.
     pub(crate) fn ratio(&self, of: fn(&Score) -> f64, one: LabScheduler, other: LabScheduler) -> f64 {
         of(self.of(one)) / of(self.of(other))
     }
 
-    /// Every receiver's error under two schedulers.
     pub(crate) fn receivers(&self, one: LabScheduler, other: LabScheduler) -> Vec<(f64, f64)> {
         self.of(one).receivers().into_iter().zip(self.of(other).receivers()).collect()
     }

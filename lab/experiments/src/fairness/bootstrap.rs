@@ -5,7 +5,6 @@ use super::score::{Game, Score, mean, spread};
 /// Two trials compared: the first one's measure over the second one's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The ratio as measured.
     pub value: f64,
     /// The 95 % interval over other tanks or other stretches of the same kind. Nothing, where there
     /// are fewer than three pairs to choose among.
@@ -15,13 +14,10 @@ pub struct Ratio {
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// [`Score::spread`].
     Spread,
-    /// [`Score::mean`].
     Mean,
     /// The error of this receiver, one of [`Score::receivers`].
     Receiver(usize),
-    /// [`Score::vectors`].
     Vectors,
 }
 

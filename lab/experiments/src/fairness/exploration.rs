@@ -14,13 +14,11 @@ use crate::outcome::{Cell, Column, Outcome, Rows};
 pub struct Exploration {
     /// The schedulers. The reference is always added.
     pub schedulers: Vec<LabScheduler>,
-    /// The receivers.
     pub receivers: Vec<Receiver>,
     /// DR vectors per trigger; a third of the receivers if not given.
     pub budget: Option<f64>,
     /// The owner generates a DR vector when receivers are off by more than this length.
     pub threshold: f64,
-    /// What DR vectors extrapolate with.
     pub model: Model,
     /// How many tanks, or how often a recording is played with other random numbers.
     pub games: u64,

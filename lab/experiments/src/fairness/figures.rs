@@ -6,7 +6,6 @@ use crate::figure::{Axis, Bars, Figure, Line, Plot};
 /// Points of a line at most: more than a plot has pixels across says nothing.
 const POINTS_MAX: usize = 400;
 
-/// Mean and spread of these trials over time.
 pub(crate) fn over_time(id: &str, title: &str, scores: &[&Score], unit: &str) -> [Figure; 2] {
     let figure = |what: &str, caption: &str, of: fn(&(f64, f64, f64)) -> (f64, f64)| {
         let line = |score: &&Score| {

@@ -9,7 +9,6 @@ use super::base_index::BaseIndex;
 /// A scheduler that the laboratory compares: one of the library's, or [`BaseIndex`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LabScheduler {
-    /// A scheduler of the library.
     Library(SchedulerChoice),
     /// The index that error-index started from. `base-index:2` has γ = 2.
     BaseIndex {
@@ -44,12 +43,10 @@ impl LabScheduler {
     /// Error-index with its default weight of fairness.
     pub const ERROR_INDEX: Self = Self::error_index(1.0);
 
-    /// The probabilistic budget with this weighting.
     pub const fn probabilistic(weighting: Weighting) -> Self {
         Self::Library(SchedulerChoice::ProbabilisticBudget { weighting })
     }
 
-    /// The deterministic budget with this weighting.
     pub const fn deterministic(weighting: Weighting) -> Self {
         Self::Library(SchedulerChoice::DeterministicBudget { weighting })
     }

@@ -15,9 +15,7 @@ pub const STRETCH_MIN: Span = Span::from_secs(25);
 /// games are averaged.
 #[derive(Clone, Debug)]
 pub struct Motion {
-    /// The motion's name in reports.
     pub name: String,
-    /// The unit of lengths.
     pub unit: String,
     pub(super) truths: Truths,
     /// How many games. Of a recording each is the same motion through links with other random
@@ -38,7 +36,6 @@ pub(super) enum Truths {
 /// What DR vectors extrapolate with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Model {
-    /// Straight on.
     #[default]
     Linear,
     /// Round a circle: what a tank that steers does.
@@ -91,7 +88,6 @@ impl Motion {
         }
     }
 
-    /// Whether it is a recording, and not generated here.
     pub fn is_recorded(&self) -> bool {
         !matches!(self.truths, Truths::Tanks(_))
     }
@@ -107,7 +103,6 @@ impl Motion {
 }
 
 impl Model {
-    /// The library's kind of motion.
     pub fn kind(self) -> MotionKind {
         match self {
             Self::Linear => MotionKind::Linear,
@@ -115,7 +110,6 @@ impl Model {
         }
     }
 
-    /// The model's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",

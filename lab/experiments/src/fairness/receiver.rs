@@ -5,7 +5,7 @@ use fairpath_sim::{LinkConfig, Loss, RttTrace};
 
 use super::lie::Lie;
 
-/// Somebody who is told, and how far away that is.
+/// A receiver, its link, and what its receipts say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receiver {
     name: String,
@@ -13,7 +13,6 @@ pub struct Receiver {
     lie: Lie,
 }
 
-/// How delays vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
     /// Evenly, by up to this much to either side; none if zero. What the papers' "±100 ms" is taken
@@ -26,7 +25,7 @@ pub enum Jitter {
 }
 
 impl Receiver {
-    /// Somebody this far away, one way.
+    /// A receiver with this one-way delay.
     pub fn at(delay: Span, jitter: Jitter) -> Self {
         let link = LinkConfig::default().delay(delay);
         let link = match jitter {
@@ -36,7 +35,6 @@ impl Receiver {
         Self { name: format!("{} ms", delay.as_millis_f64()), link, lie: Lie::Honest }
     }
 
-    /// Receivers this far away.
     pub fn all_at(delays: &[Span], jitter: Jitter) -> Vec<Self> {
         delays.iter().map(|delay| Self::at(*delay, jitter)).collect()
     }
@@ -55,7 +53,7 @@ impl Receiver {
         (0..count).map(|_| Span::from_secs_f64(random.between(low, high).round() * 1e-3)).collect()
     }
 
-    /// Somebody whose round trips were recorded: half of each is the way there. Order is kept, as
+    /// A receiver whose round trips were recorded: half of each is the way there. Order is kept, as
     /// queues do.
     pub fn recorded(name: impl Into<String>, trace: RttTrace) -> Self {
         let link = LinkConfig::default().rtt_trace(trace).keep_order(true);
@@ -84,12 +82,10 @@ impl Receiver {
         }
     }
 
-    /// What plots and tables call them.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What its receipts say.
     pub fn lie(&self) -> Lie {
         self.lie
     }
@@ -102,7 +98,6 @@ impl Receiver {
 }
 
 impl Jitter {
-    /// No jitter.
     pub const NONE: Self = Self::Uniform(Span::ZERO);
 
     /// In a word or two, for tables: `none`, `±100 ms`, `σ 100 ms`.

@@ -14,26 +14,21 @@ use fairpath_sim::star::{Observer, ReplicaKind, Reported, Star, Watch};
 use super::receiver::Receiver;
 use crate::truth::Truth;
 
-/// How often everybody's accumulated error is written down. Half a second: a few triggers, and a
+/// How often the accumulated error is written down. Half a second: a few triggers, and a
 /// smooth line in a plot of minutes. What happens in between is integrated exactly all the same.
 pub const SAMPLE: Span = Span::from_millis(500);
 
 /// What a run depends on, apart from truth, scheduler and dice.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Everybody who is told.
     pub receivers: Vec<Receiver>,
-    /// When the owner cuts a DR vector.
     pub trigger: Trigger,
-    /// What DR vectors predict with.
     pub model: MotionKind,
-    /// How the dispatcher works.
     pub dispatcher: DispatcherConfig,
     /// Whether the dispatcher is told the round trips that the transport measures on its own.
     pub transport_is_asked: bool,
 }
 
-/// What was measured in one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// The instants of the series, in seconds from the start: every [`SAMPLE`], and the end.
@@ -70,7 +65,6 @@ pub struct Belief {
     pub unsettled: u64,
 }
 
-/// Plays `truth` once.
 pub fn run<V: Planar>(
     truth: &Truth<V>,
     setup: &Setup,
@@ -240,7 +234,6 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// How many copies were given up on.
 fn unsettled<V: Planar>(dispatcher: &Dispatcher<V>) -> u64 {
     let standings = dispatcher.ledger(ENTITY).into_iter().flat_map(|ledger| ledger.standings());
     standings.map(|(_, standing)| u64::from(standing.unsettled)).sum()

@@ -1,9 +1,9 @@
 use super::run::{Belief, Run};
 
-/// The measurements of one trial, game by game.
+/// The measurements of one trial, game by game. Errors are those at the end, averaged over games;
+/// counts are summed.
 #[derive(Clone, Debug)]
 pub struct Score {
-    /// The trial's name in tables.
     pub label: String,
     /// The games: one per tank, or one per set of random numbers on a recording.
     pub games: Vec<Game>,
@@ -14,21 +14,15 @@ pub struct Score {
 pub struct Game {
     /// The instants of the series, in seconds.
     pub secs: Vec<f64>,
-    /// For each receiver: its accumulated error at each instant.
     pub errors: Vec<Vec<f64>>,
     /// For each stretch: every receiver's accumulated error at its end, counted from its beginning.
     pub stretches: Vec<Vec<f64>>,
     /// For each stretch: how many DR vectors were sent.
     pub stretch_vectors: Vec<u64>,
-    /// How many DR vectors were generated.
     pub triggers: u64,
-    /// How many DR vectors each receiver was sent.
     pub vectors: Vec<u64>,
-    /// How many bytes that was.
     pub bytes: u64,
-    /// For each receiver: its mean distance from the truth.
     pub distance: Vec<f64>,
-    /// How far off the ledger was at each trigger.
     pub belief: Belief,
 }
 
@@ -74,12 +68,10 @@ impl Game {
         self.belief.unsettled += run.belief.unsettled;
     }
 
-    /// Every receiver's accumulated error at the end.
     pub fn final_errors(&self) -> Vec<f64> {
         self.errors.iter().map(|errors| errors[errors.len() - 1]).collect()
     }
 
-    /// Every receiver's accumulated error at one instant of the series.
     fn errors_at(&self, instant: usize) -> Vec<f64> {
         self.errors.iter().map(|errors| errors[instant]).collect()
     }
@@ -97,7 +89,6 @@ impl Score {
         self.average(|game| spread(&game.final_errors()))
     }
 
-    /// The spread averaged over time.
     pub fn spread_over_time(&self) -> f64 {
         self.average(|game| {
             let instants = 0..game.secs.len();
@@ -110,17 +101,14 @@ impl Score {
         self.average(|game| mean(&game.final_errors()))
     }
 
-    /// Jain's index of the errors at the end, averaged over games.
     pub fn jain(&self) -> f64 {
         self.average(|game| jain(&game.final_errors()))
     }
 
-    /// The worst receiver's error at the end, averaged over games.
     pub fn worst(&self) -> f64 {
         self.average(|game| game.final_errors().into_iter().fold(0.0, f64::max))
     }
 
-    /// Each receiver's error at the end, averaged over games.
     pub fn receivers(&self) -> Vec<f64> {
         let receivers = self.games.first().map_or(0, |game| game.errors.len());
         (0..receivers)
@@ -128,7 +116,6 @@ impl Score {
             .collect()
     }
 
-    /// How many DR vectors were sent in all games together.
     pub fn vectors(&self) -> u64 {
         self.games.iter().flat_map(|game| &game.vectors).sum()
     }
@@ -141,12 +128,10 @@ impl Score {
         (0..receivers).map(|receiver| of(receiver) as f64 / all).collect()
     }
 
-    /// How many DR vectors were generated in all games together.
     pub fn triggers(&self) -> u64 {
         self.games.iter().map(|game| game.triggers).sum()
     }
 
-    /// How many bytes were sent in all games together.
     pub fn bytes(&self) -> u64 {
         self.games.iter().map(|game| game.bytes).sum()
     }

@@ -16,7 +16,6 @@ pub struct Drives {
     pub shape: LapShape,
     /// The laps to learn from.
     pub laps: Vec<TimedLap>,
-    /// The laps to be judged by.
     pub judged: Judged,
 }
 
@@ -29,12 +28,9 @@ pub enum Judged {
     By(Vec<TimedLap>),
 }
 
-/// The errors of one predictor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LapScores {
-    /// The predictor.
     pub contender: Contender,
-    /// How far off it was.
     pub summary: Summary,
 }
 
@@ -59,7 +55,6 @@ impl Drives {
         Ok(Self { name: file.file.clone(), shape, laps, judged: Judged::EachLeftOut })
     }
 
-    /// Laps to learn from and others to be judged by.
     pub fn learned_and_judged(
         name: &str,
         shape: LapShape,
@@ -70,7 +65,6 @@ impl Drives {
         Self { name: name.into(), shape, laps: timed(laps, None), judged }
     }
 
-    /// The laps that judge.
     pub fn judged(&self) -> &[TimedLap] {
         match &self.judged {
             Judged::EachLeftOut => &self.laps,
@@ -84,7 +78,6 @@ impl Drives {
         self.laps.iter().enumerate().filter(|(number, _)| !is_left_out(*number)).map(|(_, lap)| lap).collect()
     }
 
-    /// The trend line of these laps.
     pub fn line(&self, laps: &[&TimedLap]) -> Result<Arc<TrendLine>, CannotRun> {
         let driven: Vec<Vec<LapPart<'_>>> = laps.iter().map(|lap| lap.parts()).collect();
         match TrendLine::from_laps(&driven, self.shape, TrendLine::SMOOTHING) {

@@ -13,7 +13,6 @@ const WINDOW_TICKS: usize = 300;
 const FAN_TICKS: usize = 30;
 /// How far each fan reaches: 2 s.
 const AHEAD_TICKS: u32 = 120;
-/// The predictors in the pictures.
 const DRAWN: [Contender; 4] =
     [Contender::Linear, Contender::Tdm, Contender::TangentCoded, Contender::TrendLine];
 

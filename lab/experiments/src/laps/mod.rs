@@ -32,7 +32,6 @@ use crate::files::{OpenError, read};
 pub struct LapFile {
     /// The file's name without its folder.
     pub file: String,
-    /// The laps in it.
     pub laps: Vec<RecordedLap>,
 }
 

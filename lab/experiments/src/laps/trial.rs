@@ -12,7 +12,6 @@ pub const HORIZONS_MS: [f64; 10] = [50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 500
 /// Recorded laps, each predicted by what the others taught.
 #[derive(Clone, Debug)]
 pub struct LapTrial {
-    /// The recordings.
     pub files: Vec<LapFile>,
     /// How far ahead, in ms; rounded to ticks of 1/60 s.
     pub horizons_ms: Vec<f64>,

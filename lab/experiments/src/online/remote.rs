@@ -60,7 +60,6 @@ impl<H: HostedGame> RemotePlayer<H> {
         self.guest.drawn(now.local, shown)
     }
 
-    /// Asks the server for another run.
     pub fn again(&self) {
         self.client.frame(|session, _| self.guest.restart(session));
     }
@@ -70,7 +69,6 @@ impl<H: HostedGame> RemotePlayer<H> {
         self.guest.heard()
     }
 
-    /// The state of the connection, in a few words.
     pub fn status(&self) -> PlayerStatus {
         match (self.client.connection_state(), self.guest.welcome()) {
             (ConnectionState::Over(reason), _) => {
@@ -98,7 +96,6 @@ pub trait RemoteGame<G: Simulate> {
     /// Plays one frame with `input`. Returns the scene to show, and the player's own part of it as
     /// it is drawn.
     fn play(&mut self, rules: &G, input: G::Input, is_compensated: bool) -> (G::State, State<Vec2>);
-    /// The state of the connection.
     fn status(&self) -> PlayerStatus;
     /// Asks the server for another run.
     fn again(&self);
@@ -125,7 +122,6 @@ impl<H: HostedGame> RemoteGame<H::Rules> for RemotePlayer<H> {
     }
 }
 
-/// The state of a player's connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlayerStatus {
     /// Not connected; another attempt follows.

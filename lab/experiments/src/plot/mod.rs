@@ -144,7 +144,6 @@ fn equal_scale_height(x: &AxisTicks, y: &AxisTicks, width: i32) -> i32 {
     (height.min(1e6) as i32).clamp(*PATHS_HEIGHT.start(), *PATHS_HEIGHT.end())
 }
 
-/// What the axes span.
 fn axes(figure: &Figure) -> (AxisTicks, AxisTicks) {
     match &figure.plot {
         Plot::Lines(lines) => {
@@ -227,7 +226,6 @@ fn text_width(text: &str, size: i32) -> i32 {
     (text.chars().count() as f64 * f64::from(size) * 0.56).ceil() as i32
 }
 
-/// A drawing in the making.
 struct PlotCanvas<'a> {
     root: DrawingArea<SVGBackend<'a>, Shift>,
     layout: &'a Layout,
@@ -516,7 +514,6 @@ impl PlotCanvas<'_> {
     }
 }
 
-/// How text is set.
 struct Text {
     size: i32,
     color: RGBColor,

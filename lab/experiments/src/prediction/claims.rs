@@ -89,7 +89,6 @@ pub(super) struct Contest {
     live: [usize; 2],
 }
 
-/// What is compared.
 #[derive(Clone, Copy)]
 enum ClaimMeasure {
     /// Mean error at the horizon with this index: less is better.

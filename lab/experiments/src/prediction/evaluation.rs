@@ -17,7 +17,6 @@ pub const HORIZONS_MS: [f64; 7] = [300.0, 600.0, 900.0, 1200.0, 1500.0, 1800.0, 
 /// Which predictors to score on which matches.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// The matches.
     pub watched: Vec<Watched>,
     /// The predictors. The line predicts in any case: the others are compared with it.
     pub candidates: Vec<Candidate>,
@@ -82,7 +81,6 @@ impl Evaluation {
         std::iter::once(line).chain(others).collect()
     }
 
-    /// How far ahead, in ticks.
     fn horizons(&self) -> Result<Vec<u32>, CannotRun> {
         let millis_max = f64::from(TICKS_AHEAD_MAX) * 1e3 / f64::from(TICK_RATE.as_hz());
         let ticks = |millis: &f64| (millis * f64::from(TICK_RATE.as_hz()) / 1e3).round() as u32;

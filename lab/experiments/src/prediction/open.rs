@@ -19,12 +19,9 @@ pub struct Watched {
     pub paths: Vec<Vec<live::Path>>,
 }
 
-/// A world that was opened.
 #[derive(Clone, Debug)]
 pub enum World {
-    /// Walls and floors.
     Grid(Grid),
-    /// A map of Ethereal.
     Map(ethereal::Map),
 }
 

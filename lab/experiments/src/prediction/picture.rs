@@ -19,9 +19,7 @@ const AHEAD_TICKS: u32 = 126;
 pub struct Window {
     /// The player: an index into the play's players.
     pub player: usize,
-    /// The first tick.
     pub first_tick: usize,
-    /// How many ticks.
     pub ticks: usize,
 }
 

@@ -15,7 +15,6 @@ use crate::figure::{Axis, Bars, Figure, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "aiming",
@@ -74,7 +73,6 @@ struct AimingCell {
     /// Of each match, in the order of seeds.
     rates: Vec<f64>,
     warped_rate: Summary,
-    /// How far tanks are shown from where they are.
     shown_off: f64,
 }
 

@@ -13,7 +13,6 @@ use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "jet-car",
@@ -41,7 +40,6 @@ const JITTER: Span = Span::from_millis(5);
 const RUNS: u64 = 24;
 /// Up to this share of runs may end early for their mean score to say something.
 const EARLY_MAX: f64 = 0.1;
-/// What the bot looks at.
 const SIGHTS: [Sight; 4] = [Sight::Old, Sight::UsedTo, Sight::Prototype, Sight::Simulated];
 const UNAWARE: usize = 0;
 const OFF: usize = 1;
@@ -57,7 +55,6 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     Ok(outcome)
 }
 
-/// With or without wind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Air {
     Calm,

@@ -10,7 +10,6 @@ use crate::fairness::{LabScheduler, Score, spread};
 use crate::judge;
 use crate::outcome::{Claim, Outcome};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "changing-delays",

@@ -13,7 +13,6 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::quantity::show_fixed;
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "error-index",

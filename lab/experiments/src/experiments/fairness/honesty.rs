@@ -15,7 +15,6 @@ use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "honesty",
@@ -138,7 +137,6 @@ struct LieCase {
     /// The receiver that lies, or that is compared to the one that does.
     liar: usize,
     lie: Lie,
-    /// What its link loses.
     loss: f64,
 }
 
@@ -550,7 +548,6 @@ impl HonestyResults {
     }
 }
 
-/// From where to where.
 type Interval = (f64, f64);
 
 /// Something that must not be exceeded: by which lies, against which safeguards, and what of it.

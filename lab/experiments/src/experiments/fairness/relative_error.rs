@@ -20,7 +20,6 @@ use crate::judge;
 use crate::outcome::{Claim, Outcome};
 use crate::truth::{RATE, Truth};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "relative-error",

@@ -12,7 +12,6 @@ use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "threshold-cost",
@@ -55,14 +54,12 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     Ok(outcome)
 }
 
-/// Everything that was played.
 struct Sweep {
     base: SweepPoint,
     third: SweepPoint,
     points: Vec<SweepPoint>,
 }
 
-/// One trial.
 struct SweepPoint {
     kind: SweepKind,
     scheduler: LabScheduler,

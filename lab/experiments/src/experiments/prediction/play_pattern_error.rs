@@ -14,7 +14,6 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::prediction::{HORIZONS_MS, Window, picture};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "play-pattern-error",

@@ -73,7 +73,6 @@ pub(super) struct EntrantScore {
     pub(super) summary: Result<Summary, Missing>,
 }
 
-/// The scores of all predictors.
 pub(super) struct Field {
     pub(super) all: Vec<EntrantScore>,
     pub(super) unit: String,
@@ -89,7 +88,6 @@ impl Season {
         }
     }
 
-    /// So many new matches of Ethereal.
     pub(super) fn of_ethereal(
         seed: u64,
         matches: usize,
@@ -132,7 +130,6 @@ impl Season {
         (&self.scenes[0].watched, &self.scenes[0].stage)
     }
 
-    /// What was played.
     pub(super) fn notes(&self) -> Vec<String> {
         let [first, ..] = &self.scenes[..] else { return Vec::new() };
         let unit = first.watched.play.unit;

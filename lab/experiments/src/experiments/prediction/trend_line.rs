@@ -14,7 +14,6 @@ use crate::judge;
 use crate::laps::{Drives, HORIZONS_MS, LapTables, claim_below, claims, figures, horizons_in_ticks, note};
 use crate::outcome::{Claim, Outcome};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "trend-line",

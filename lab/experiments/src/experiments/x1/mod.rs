@@ -21,7 +21,6 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::truth::Truth;
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         group: ExperimentGroup::Accuracy,
@@ -164,7 +163,6 @@ impl Bench<'_> {
         measured
     }
 
-    /// The link as asked for, and one whose delay varies.
     fn links(&self, delay: Span) -> [LinkConfig; 2] {
         let asked = self.settings.jitter_or_none();
         let varies = asked.max(delay.scaled(JITTER_SHARE));

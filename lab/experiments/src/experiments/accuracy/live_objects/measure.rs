@@ -81,7 +81,6 @@ pub(super) fn measure(case: &LiveCase, logs: &CaseLogs) -> Option<CaseMeasuremen
     })
 }
 
-/// Logged positions of one entity.
 struct LoggedPath<'a> {
     rows: Vec<&'a StateRow>,
 }
@@ -121,7 +120,6 @@ impl<'a> LoggedPath<'a> {
     }
 }
 
-/// The DR vectors that a process placed an entity by.
 struct FollowedVectors<'a> {
     rows: Vec<&'a FollowedRow>,
 }

@@ -16,7 +16,6 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, judge};
 use measure::{CaseMeasurements, measure};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         group: ExperimentGroup::Accuracy,
@@ -60,24 +59,20 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
 #[derive(Clone, Debug)]
 struct LiveCase {
     name: &'static str,
-    /// How receivers place DR vectors.
     placement: Placement,
     /// The scheduler; where it has a budget, that is one DR vector per trigger.
     scheduler: LabScheduler,
     /// Whether only what the scheduler wants is sent, as in the papers: no heartbeats, no promises
     /// to neglected receivers, and no freezing.
     is_bare: bool,
-    /// The delays of each receiver.
     paths: Vec<PathDelays>,
     /// Delays vary evenly by up to this much to either side.
     jitter: Span,
     /// How long it is played, from the first start of a process.
     length: Span,
-    /// The owner drives by it.
     seed: u64,
 }
 
-/// How long a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PathDelays {
     /// From the receiver to the server.
@@ -93,7 +88,6 @@ impl PathDelays {
     }
 }
 
-/// What the processes of a case logged.
 #[derive(Clone, Debug, Default)]
 struct CaseLogs {
     /// The owner's log: the truth, and what it exported.
@@ -105,11 +99,9 @@ struct CaseLogs {
 /// What one process logged, all instants by the clock of the machine.
 #[derive(Clone, Debug, Default)]
 struct ProcessLog {
-    /// Positions over time.
     states: Vec<StateRow>,
     /// The DR vector that the process placed by, and since when.
     followed: Vec<FollowedRow>,
-    /// The accuracy of its shared clock.
     clock: ClockAccuracy,
     /// The number of DR vectors that the server sent to it.
     vectors: u64,
@@ -124,11 +116,9 @@ struct ClockAccuracy {
     covered: u64,
     /// How far ahead it was on average.
     off_ms_mean: f64,
-    /// How far off it was at worst.
     off_ms_max: f64,
     /// The uncertainty that it stated on average.
     stated_ms_mean: f64,
-    /// The greatest uncertainty that it stated.
     stated_ms_max: f64,
 }
 
@@ -144,7 +134,6 @@ const ASYMMETRY: Span = Span::from_millis(100);
 const LENGTH_MIN: Span = Span::from_secs(15);
 /// How many more DR vectors than 1/3 base count as equal cost: as in the table of error-index.
 const COST_MAX: f64 = 1.01;
-/// The length of a frame.
 const FRAME_SECS: f64 = 1.0 / 60.0;
 
 const LOCAL: usize = 0;

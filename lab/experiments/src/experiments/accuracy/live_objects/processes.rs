@@ -38,7 +38,6 @@ pub(super) fn play(
 /// How long a process may take to print a line that is waited for. A busy machine takes seconds to
 /// start thirty of them, and connecting at 800 ms each way takes nine.
 const LINE_WITHIN: Duration = Duration::from_secs(60);
-/// How often the processes are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The owner ends so long before the receivers, which still receive its last DR vectors.
 const OWNER_ENDS_BEFORE: Duration = Duration::from_secs(3);
@@ -53,7 +52,6 @@ struct Launcher<'a> {
     progress: &'a dyn Progress,
 }
 
-/// The processes of one case.
 struct RunningCase<'a> {
     case: &'a LiveCase,
     address: String,
@@ -84,7 +82,6 @@ impl Launcher<'_> {
         running.iter().map(|case| self.collect(case)).collect()
     }
 
-    /// Starts the server and the receivers of a case.
     fn start_case<'a>(&self, number: usize, case: &'a LiveCase) -> Result<RunningCase<'a>, Failure> {
         let mut server = self.start_server(number, case)?;
         let greeting = self.wait_for_line(&mut server, "listening on")?;
@@ -151,7 +148,6 @@ impl Launcher<'_> {
         self.start(&name, &[&to[..], &how, &motion_arguments(running.case), &LOGGING].concat())
     }
 
-    /// Waits until every process has ended.
     fn wait_for_all(&self, running: &mut [RunningCase<'_>]) -> Result<(), Failure> {
         let ends_at = running.iter().map(|case| case.ends_at).max().unwrap_or_else(Instant::now);
         let left = (ends_at - Instant::now()).as_secs();
@@ -173,7 +169,6 @@ impl Launcher<'_> {
         Ok(())
     }
 
-    /// Reads what the processes of a case have written.
     fn collect(&self, running: &RunningCase<'_>) -> Result<CaseLogs, Failure> {
         let server = self.summary(&running.server)?;
         let owner = running.owner.as_ref().ok_or("the owner was never started")?;
@@ -288,7 +283,6 @@ fn motion_arguments(case: &LiveCase) -> Vec<&'static str> {
     arguments.into_iter().chain(bare).collect()
 }
 
-/// The middleman before a receiver.
 fn middleman_config(server: &str, delays: PathDelays, jitter: Span) -> Result<MiddlemanConfig, Failure> {
     let link = |delay| LinkConfig::default().delay(delay).jitter_uniform(jitter);
     let config = MiddlemanConfig::between(([127, 0, 0, 1], 0).into(), server.parse()?);

@@ -41,7 +41,6 @@ struct LiveRun<'a, H: HostedGame> {
     heard_per_sec: &'a mut f64,
 }
 
-/// The results of all runs.
 struct LiveResults {
     /// Round trip, compensation, the runs' results, and states received per second.
     cells: Vec<(Span, bool, Vec<f64>, f64)>,
