@@ -28,8 +28,7 @@ pub struct Moment {
     /// Time in seconds. Owners observe as often as their game runs, not at ticks.
     pub secs: f64,
     pub body: Body,
-    /// Turn rate of the direction of motion, in radians per second: recorded, or from the
-    /// acceleration across the velocity.
+    /// Turn rate of the motion in radians per second: recorded, or from the acceleration.
     pub turn_rate: f64,
 }
 
@@ -126,8 +125,7 @@ pub fn all() -> &'static [LiveCandidate] {
     ]
 }
 
-/// Returns what an owner knew at every sample of a stretch, from the past only. `None` if it has no
-/// sample.
+/// Returns what an owner knew at every sample, from the past only. `None` without a sample.
 pub fn path_of_stretch(stretch: &Stretch) -> Option<Path> {
     let accelerations = play::accelerations(stretch.samples());
     let moments = stretch.samples().iter().zip(accelerations).map(|(sample, acceleration)| {
@@ -155,8 +153,7 @@ impl Path {
     }
 }
 
-/// Returns the turn rate of the direction of motion: the acceleration across the velocity, divided
-/// by the speed.
+/// Returns the turn rate of the motion: the acceleration across the velocity, by the speed.
 fn turn_rate(body: &Body) -> f64 {
     let across = body.velocity.perpendicular().dot(body.acceleration);
     let speed_squared = body.velocity.length_squared();

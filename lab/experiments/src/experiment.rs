@@ -159,8 +159,7 @@ impl Declaration {
         option == RunOption::Live && self.live.is_some() || self.options.contains(&option)
     }
 
-    /// Refuses settings that the experiment would ignore. The error names the experiments that take
-    /// the option.
+    /// Refuses settings that the experiment would ignore, and names the experiments that take them.
     pub fn check(&self, settings: &Settings) -> Result<(), CannotRun> {
         settings.given().into_iter().try_for_each(|option| self.check_option(option))
     }

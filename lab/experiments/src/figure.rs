@@ -25,8 +25,7 @@ pub struct Axis {
 pub enum Scale {
     #[default]
     Linear,
-    /// By powers of ten. Values that are not positive are left out. Bars and histograms ignore it:
-    /// they start at zero.
+    /// By powers of ten; positive values only. Bars and histograms start at zero and ignore it.
     Logarithmic,
 }
 
@@ -71,8 +70,7 @@ pub struct BarSeries {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Path {
     pub label: String,
-    /// Where it goes: a ring marks the start, a dot the end. It is interrupted where a number is
-    /// not finite.
+    /// A ring marks the start, a dot the end; interrupted where a number is not finite.
     pub points: Vec<(f64, f64)>,
 }
 

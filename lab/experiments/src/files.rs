@@ -205,8 +205,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // After a rename there is nothing left to remove, and a failure here must not hide the one that led
-        // here.
+        // After a rename nothing is left to remove, and a failure must not hide the first one.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

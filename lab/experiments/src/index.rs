@@ -14,8 +14,7 @@ use crate::run::REPORT_FILE;
 
 pub const INDEX_FILE: &str = "index.html";
 
-/// One experiment among many. As JSON it is its results, or `{experiment, name, title,
-/// passed_over}`.
+/// One experiment of many. As JSON: its results, or `{experiment, name, title, passed_over}`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum IndexEntry {

@@ -96,8 +96,7 @@ pub fn unplayable(mean_score: f64) -> Judgement {
     at_most(mean_score, 0.0)
 }
 
-/// The first of each pair is below the second. The measured number is the largest ratio of first to
-/// second.
+/// The first of each pair is below the second. Measured is the largest ratio of first to second.
 pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
     let mut count = 0;
     let mut held = true;
@@ -113,8 +112,7 @@ pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement 
     judged(worst, held, format!("ratio < 1 in all {count}"))
 }
 
-/// The first of each pair is above the second. The measured number is the smallest ratio of first
-/// to second.
+/// The first of each pair is above the second. Measured is the smallest ratio of first to second.
 pub fn above_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
     let mut count = 0;
     let mut held = true;

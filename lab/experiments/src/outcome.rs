@@ -117,8 +117,7 @@ impl Rows {
         Self { columns: columns.into(), rows: Vec::new() }
     }
 
-    /// Adds a row: one cell per column, in their order. [`cells!`](crate::cells) writes one
-    /// shortly.
+    /// Adds a row: one cell per column, in their order; see [`cells!`](crate::cells).
     pub fn push(&mut self, row: Vec<Cell>) {
         assert_eq!(row.len(), self.columns.len(), "a row has one cell per column");
         self.rows.push(row);

@@ -1,7 +1,6 @@
 //! Numbers as people read them: few digits, never a false zero.
 
-/// About four significant digits: `0.03142`, `12.50`, `1834`, `3.1e-12`; a dash for what is not
-/// finite.
+/// About four significant digits: `0.03142`, `12.50`, `1834`, `3.1e-12`; a dash if not finite.
 pub fn show(number: f64) -> String {
     if !number.is_finite() {
         return "–".into();

@@ -20,8 +20,7 @@ pub struct TanksMatch {
     /// The length of the match in seconds. Default 60, at most [`secs_max`](Self::secs_max). Bots
     /// need some ten seconds to meet.
     pub secs: u32,
-    /// How many tanks there are on both sides together; red has the odd one. Default 10, at most
-    /// [`TANKS_MAX`].
+    /// Tanks on both sides together; red has the odd one. Default 10, at most [`TANKS_MAX`].
     pub players: u32,
     /// How many boxes the generated map has at most. Default 24, at most [`BOXES_MAX`].
     pub boxes: usize,

@@ -167,8 +167,7 @@ impl Table {
         for (name, column) in &self.columns {
             let path = ColumnPath::from(name.as_str());
             if matches!(column, Column::I64(_) | Column::U64(_)) {
-                // Times and generations grow by nearly the same step: differences are a few bits, a
-                // dictionary would be useless.
+                // Times and generations grow by nearly equal steps: differences beat a dictionary.
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);

@@ -45,8 +45,7 @@ impl TraceFormat {
     }
 }
 
-/// The tables of a trace as files called after `name`. The states come last: where they are, the
-/// rest is too.
+/// The tables of a trace as files called after `name`; the states come last.
 pub fn to_files(trace: &Trace, name: &str, format: TraceFormat) -> Result<Vec<OutputFile>, TraceTableError> {
     let mut files = vec![file(name, ".inputs", &trace.inputs, &trace.metadata, format)?];
     if !trace.sends.is_empty() {

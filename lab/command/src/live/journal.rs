@@ -28,8 +28,7 @@ pub(crate) struct RecordingOptions {
 }
 
 impl RecordingOptions {
-    /// Starts a recorder, if a file is given. A file that cannot be written is refused now and not
-    /// at the end.
+    /// Starts a recorder, if a file is given. Refuses a file that cannot be written at once.
     pub(crate) fn begin(&self, title: &str, seed: u64) -> Result<Option<TraceRecorder>, BadInput> {
         self.out.as_deref().map(|out| TraceRecorder::begin(out, &self.stamping, title, seed)).transpose()
     }
@@ -67,8 +66,7 @@ enum ClockChoice {
 enum Timestamps {
     /// The clock that all peers agree on, as this process estimates it.
     Shared,
-    /// The clock of this machine, which a server on the same machine uses: this shows how far the
-    /// shared one is off.
+    /// The clock of this machine, shared with a server on it: shows how far the shared one is off.
     Machine(ClockWatch),
 }
 
@@ -196,8 +194,7 @@ impl TraceRecorder {
     }
 }
 
-/// How far the shared clock of this process was off that of the machine, and how far it said it
-/// might be.
+/// How far this process's shared clock was off the machine's, and how far it said it might be.
 #[derive(Debug, Default)]
 struct ClockWatch {
     looks: u64,

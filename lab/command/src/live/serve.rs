@@ -126,8 +126,7 @@ Exit code: 0 done, 2 bad input.";
 
 /// The top speed of a tank, with room for rounding. Faster updates are refused.
 const SPEED_MAX: f64 = 110.0;
-/// How far a tank may be from where it was said to go: an update that was lost, and the delay of
-/// the next.
+/// How far a tank may be from its announced path: a lost update, and the delay of the next.
 const TELEPORT_SLACK: f64 = 60.0;
 /// How long clients have to confirm what was promised to them when it ends.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(2);
@@ -177,8 +176,7 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Serves a game of `play`. These are not dead-reckoned: only the options about listening
-    /// apply.
+    /// Serves a game of `play`. It is not dead-reckoned: only the options about listening apply.
     fn execute_online(self) -> Result<ExitCode, BadInput> {
         let end = self.reporting.end()?;
         let options = serve_game::GameServerOptions {
@@ -240,8 +238,7 @@ struct PageGames {
     told_at: Option<SharedInstant>,
 }
 
-/// How often every client is sent the state of the ledger: twice a second, as often as a person
-/// reads a number.
+/// How often every client is sent the state of the ledger: as often as a person reads a number.
 const FAIRNESS_EVERY: Span = Span::from_millis(500);
 
 impl PageGames {

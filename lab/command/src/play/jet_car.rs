@@ -49,8 +49,7 @@ pub(super) struct JetCarPlayer {
     began: SharedInstant,
 }
 
-/// One axis of the stick: terminals tell when a key goes down and not when it is let go, so a press
-/// holds for a while.
+/// One axis of the stick. Terminals report no key release, so a press holds for a while.
 #[derive(Clone, Copy, Default)]
 struct Thruster {
     push: f64,

@@ -46,8 +46,7 @@ impl<G: Simulate> GameLink<G> {
         }
     }
 
-    /// What the player's screen shows: the newest scene that has arrived, played on if there is
-    /// compensation.
+    /// The scene on the player's screen: the newest that arrived, played on if compensated.
     pub(super) fn shown(&self) -> &G::State {
         match self {
             Self::Here(way) => way.shown(),

@@ -124,8 +124,7 @@ const RUDDER_PRESS: f64 = 0.2;
 const SHEET_PRESS: f64 = 0.05;
 /// How long a press commands the wind.
 const WIND_HOLD: Span = Span::from_millis(250);
-/// What a column of the main view stands for, in feet; a row stands for twice that, as it is twice
-/// as high.
+/// Feet per column of the main view; a row is twice as high and stands for twice that.
 const FEET_PER_COLUMN: f64 = 3.0;
 /// How large boats are drawn, in feet, from the middle.
 const HULL: f64 = 12.0;

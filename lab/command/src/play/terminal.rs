@@ -13,8 +13,7 @@ use crossterm::{cursor, execute, queue};
 use super::canvas::TextCanvas;
 use crate::BadInput;
 
-/// The terminal while a game has it. However that ends (a key, an error, a panic), it is itself
-/// again afterwards.
+/// The terminal while a game has it. Restored however that ends: by a key, an error or a panic.
 pub(super) struct Terminal {
     out: io::Stdout,
 }
@@ -102,8 +101,7 @@ fn restore() {
     let _ = disable_raw_mode();
 }
 
-/// A panic's words would go to the other screen and vanish with it: put things back before they are
-/// said.
+/// Restores the terminal before a panic's message, which would vanish with the other screen.
 fn restore_before_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

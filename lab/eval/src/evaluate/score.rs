@@ -16,8 +16,7 @@ pub struct PlayerScore {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HorizonScore {
     pub ticks: u32,
-    /// Every error, in the order of ticks; rounded to seven digits, which does not affect the
-    /// median.
+    /// Every error, in the order of ticks; rounded to seven digits, which keeps the median.
     pub errors: Vec<f32>,
     /// Their sum, before rounding.
     pub sum: f64,

@@ -20,8 +20,7 @@ pub enum Contender {
     Linear,
     /// Keeps the acceleration.
     Tdm,
-    /// One straight step along the line's tangent, with the recursion for the speed printed in
-    /// Jawad 2017.
+    /// One straight step along the line's tangent, with the speed recursion printed in Jawad 2017.
     TangentPrinted,
     /// The same with the plain differences in the code of Jawad 2017.
     TangentCoded,

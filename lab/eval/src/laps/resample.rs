@@ -21,8 +21,7 @@ pub struct LapRun {
     pub places: Vec<Vec2>,
 }
 
-/// Two samples farther apart than this are not joined. 250 ms: two lost fixes of a 10 Hz receiver
-/// are bridged, a tunnel is not.
+/// Longest gap that is joined. 250 ms bridges two lost fixes of a 10 Hz receiver, not a tunnel.
 const GAP_MAX: Span = Span::from_millis(250);
 
 /// How far back the acceleration estimate looks: to the newest sample at least this much older. 100
@@ -127,8 +126,7 @@ fn between(one: Sample, other: Sample, at: SharedInstant) -> Vec2 {
     one.1 + (other.1 - one.1) * share
 }
 
-/// Returns all samples but the first, which has no past, with velocity and acceleration from
-/// earlier samples.
+/// Returns all samples but the first with velocity and acceleration from earlier samples.
 fn fixes(samples: &[Sample]) -> Vec<Fix> {
     let mut fixes: Vec<Fix> = Vec::new();
     let (mut slow, mut fast) = (0, 0);

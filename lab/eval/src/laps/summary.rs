@@ -66,8 +66,7 @@ fn mean(sums: &[(f64, f64)], laps: &[usize]) -> f64 {
     sum / count
 }
 
-/// Returns the median of ascending numbers; the mean of the middle two for an even count; NaN for
-/// no values.
+/// Returns the median of ascending numbers, of an even count the middle two's mean; NaN for none.
 fn median(ascending: &[f64]) -> f64 {
     match ascending.len() {
         0 => f64::NAN,

@@ -18,8 +18,7 @@ pub enum EtherealError {
 }
 
 impl Play {
-    /// Replays a match of Ethereal: everything is known at every tick. A recording from another
-    /// game is retraced on `map`.
+    /// Replays a match of Ethereal, known at every tick. Another game's is retraced on `map`.
     pub fn from_ethereal(recording: &Recording, map: Option<&Map>) -> Result<Self, EtherealError> {
         let mut collector = Collector::new(recording);
         let replayed;
@@ -100,8 +99,7 @@ fn acceleration(before: &[Body], velocity: Vec2) -> Vec2 {
     before.last().map_or(Vec2::ZERO, |before| (velocity - before.velocity) * (1.0 / TICK_SECS))
 }
 
-/// Returns the input of the step that led to this tick. The input of the next step is not known
-/// yet.
+/// Returns the input of the step that led to this tick; that of the next is not known yet.
 fn input_at(changes: &[RecordedInput], tick: u64) -> Vec2 {
     let made = changes.partition_point(|change| change.tick < tick);
     made.checked_sub(1).map_or(Vec2::ZERO, |last| changes[last].input.keys.direction())

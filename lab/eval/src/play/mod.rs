@@ -100,8 +100,7 @@ impl Play {
         self.players.iter().map(Player::secs).sum()
     }
 
-    /// Returns what is known of player `subject` at tick `index` of one of its runs. `others` is a
-    /// buffer for the other players.
+    /// Returns what is known of `subject` at tick `index` of `run`. `others` is a buffer.
     pub fn look<'a>(
         &'a self,
         subject: usize,

@@ -138,12 +138,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Foreign text, shortened and without control characters, so that an error stays one line on any
-/// terminal.
+/// Foreign text, shortened and without control characters, so that an error stays one line.
 struct OneLine<'a>(&'a str);
 
-/// The maximum number of characters of foreign text in an error. A path fits; a megabyte of garbage
-/// does not.
+/// The most characters of foreign text in an error. A path fits; a megabyte of garbage does not.
 const SHOWN_MAX: usize = 120;
 
 impl fmt::Display for OneLine<'_> {

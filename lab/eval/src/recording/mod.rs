@@ -140,8 +140,7 @@ impl Format {
 }
 
 impl Recording {
-    /// Returns the recording with the metadata of its trace: the unit of length, and which entities
-    /// are not players.
+    /// Returns the recording with the unit of length and the non-players that its trace names.
     #[must_use]
     pub fn described_by(mut self, metadata: &Metadata) -> Self {
         self.unit = metadata.length_unit;

@@ -155,8 +155,7 @@ impl Row<'_, '_> {
     }
 }
 
-/// Splits a line into trimmed fields. A field in double quotes may contain commas, and `""` for a
-/// quote.
+/// Splits a line into trimmed fields. A quoted field may contain commas, and `""` for a quote.
 fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result<(), Problem> {
     fields.clear();
     let mut rest = Some(line);

@@ -92,8 +92,7 @@ fn sample(state: &StateRow) -> Sample {
     }
 }
 
-/// Returns the heading in the plane; the turn rate is set once the run is complete. All zeros mean
-/// no orientation.
+/// Returns the heading, without a turn rate yet. All zeros mean no orientation.
 fn facing(orientation: Quat) -> Option<Facing> {
     let is_known = orientation.w != 0.0 || orientation.v != Vec3::new(0.0, 0.0, 0.0);
     is_known.then(|| Facing { heading: orientation.normalized().heading(), turn_rate: 0.0 })

@@ -47,8 +47,7 @@ pub struct Trial {
 pub enum Targets {
     /// All tanks are bots: they drive at each other, shoot, and dodge the shots that they see.
     Bots,
-    /// The other team drives straight on, in circles and at random, never shoots and dodges
-    /// nothing; no boxes.
+    /// The other team drives straight, in circles and at random, and never shoots; no boxes.
     Drivers,
 }
 
@@ -72,8 +71,7 @@ pub struct Shots {
     pub hits: [u32; 4],
     /// How many of those that hit on the shooter's screen hit the same tank by this judge.
     pub granted: [u32; 4],
-    /// How many hit a tank by this judge that was not there: the shot never touched it where it
-    /// really was.
+    /// How many hit a tank by this judge that the shot never touched where it really was.
     pub elsewhere: [u32; 4],
     /// How many of those had a box between it and where the shot came from.
     pub behind_cover: [u32; 4],
@@ -87,8 +85,7 @@ pub struct Shots {
 const THRESHOLD: f64 = 0.3;
 /// More than this many units in a frame are seen as a jump: a tenth of a tank's length.
 const JUMP: f64 = 0.6;
-/// From how far on a correction is shown as a jump: bending more would show a tank at several times
-/// its speed.
+/// Larger corrections are shown as a jump: bending would show a tank at several times its speed.
 const SNAP_BEYOND: f64 = 30.0;
 
 impl Judge {
@@ -129,8 +126,7 @@ impl Trial {
             let begin = game.tanks().now();
             game.step_showing(|view| news.show(view, &mut shots.shown_off));
             news.spread(&game);
-            // A shot that ends in the tick it was fired in (fired from less than two units away) is not among
-            // them.
+            // Without shots that end in the tick they were fired in: from less than two units away.
             flights.extend(game.tanks().shots().iter().filter(|shot| shot.is_new()).map(Flight::new));
             let targets = Judge::ALL.map(|judge| news.targets(judge));
             let tick = Tick { game: game.tanks(), begin, end: game.tanks().now(), targets: &targets };
@@ -166,8 +162,7 @@ fn script(id: EntityId, random: Random) -> Script {
     }
 }
 
-/// What every tank has received of every other. All are equally far apart, so all have the
-/// same.
+/// What every tank has received of every other: the same, as all are equally far apart.
 struct News {
     lag: Span,
     rewind_max: Span,
@@ -398,8 +393,7 @@ impl Flight {
         }
     }
 
-    /// Whether the victim is where it was hit, or else where. Of a tank that is gone by now there
-    /// is nothing to say.
+    /// Notes whether the victim is where it was hit, or else where; nothing of a tank that is gone.
     fn note_place(&self, judge: usize, victim: EntityId, tick: &Tick<'_>, news: &News, shots: &mut Shots) {
         let Some(real) = news.present.iter().find(|moment| moment.entity == victim) else { return };
         if meets(self.at(tick.begin), self.at(tick.end), real, real).is_some() {

@@ -52,8 +52,7 @@ pub struct Run {
 
 /// More than this many pixels in a frame are seen as a jump: a tenth of the car.
 pub const JUMP_PX: f64 = 3.6;
-/// From how far on a correction is shown as a jump: less than from a wall to where the next car
-/// begins.
+/// Larger corrections are shown as a jump: less than from a wall to where the next car begins.
 const SNAP_BEYOND_PX: f64 = 150.0;
 
 impl Sight {

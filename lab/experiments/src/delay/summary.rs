@@ -1,7 +1,6 @@
 use fairpath::random::Random;
 
-/// The mean of some runs and what it would lie within, 95 times in 100, had other runs been made
-/// (bootstrap).
+/// The mean of some runs, and its 95 % interval over other runs (bootstrap).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     pub count: usize,
@@ -30,8 +29,7 @@ impl Summary {
         if parts.len() < RUNS_MIN {
             return Self { count: parts.len(), mean, interval: (mean, mean) };
         }
-        // Always the same draws: an interval is part of the outcome, and that follows from the settings
-        // alone.
+        // Always the same draws: an outcome, and so its intervals, follows from the settings alone.
         let mut random = Random::from_seed(0x95);
         let mut means: Vec<f64> = (0..DRAWS)
             .map(|_| ratio(&mut parts.iter().map(|_| parts[random.below(parts.len() as u64) as usize])))

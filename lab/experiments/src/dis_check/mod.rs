@@ -265,8 +265,7 @@ fn matrix_error(found: [Vec3; 3], expected: [Vec3; 3]) -> f64 {
     found.into_iter().zip(expected).map(error_of_row).fold(0.0, f64::max)
 }
 
-/// The largest number instead of none: what is not a number is neither the worst nor a failure in
-/// comparisons.
+/// The largest number instead of NaN, which is neither worst nor a failure in comparisons.
 fn countable(error: f64) -> f64 {
     if error.is_finite() { error } else { f64::MAX }
 }

@@ -27,8 +27,7 @@ pub struct Trial {
     pub model: Model,
     /// How the dispatcher works; as in the papers unless something else is tried.
     pub dispatcher: DispatcherConfig,
-    /// Whether the dispatcher is told the round trips that the transport measures on its own. The
-    /// papers have none.
+    /// Whether the dispatcher is told the transport's own round trips. The papers have none.
     pub transport_is_asked: bool,
 }
 
@@ -38,8 +37,7 @@ impl Trial {
     /// What BZFlag does.
     pub const HEARTBEAT: Span = Span::from_secs(1);
 
-    /// A trial as the papers have it: a third of the receivers as budget, threshold 0.3, linear DR
-    /// vectors.
+    /// A trial as in the papers: budget a third of the receivers, threshold 0.3, linear DR vectors.
     pub fn new(scheduler: LabScheduler, receivers: Vec<Receiver>) -> Self {
         Self {
             label: scheduler.to_string(),
@@ -138,8 +136,7 @@ impl Arena<'_> {
     }
 
     fn play_truth<V: Planar>(&self, truth: &Truth<V>, trial: &Trial, job: &Job) -> Run {
-        /// Keeps the random numbers of links apart from those of the motion, which fork the same
-        /// seed with small numbers.
+        /// Keeps the links' random numbers apart from the motion's: small forks of the seed.
         const LINKS: u64 = 1 << 32;
         let random = Random::from_seed(self.seed).fork(LINKS + job.game).fork(job.stretch as u64);
         let mut setup = trial.setup();

@@ -31,8 +31,7 @@ pub(crate) struct Bench<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Schedulers under one jitter. Claims are judged with linear DR vectors and uniform jitter; the
-/// variants stand beside them.
+/// Schedulers under one jitter. Claims are judged with linear DR vectors and uniform jitter.
 pub(crate) struct Case {
     pub(crate) jitter: Span,
     pub(crate) judged: Scores,
@@ -161,8 +160,7 @@ impl Case {
         normal.into_iter().chain([("with circular DR vectors".into(), &self.circular)])
     }
 
-    /// A claim about this case. How the variants fared is in its remark; `why` is added if it did
-    /// not hold.
+    /// A claim about this case; its remark has the variants and, if it did not hold, `why`.
     pub(crate) fn claim(
         &self,
         id: &str,
@@ -234,8 +232,7 @@ impl Scores {
         self.of(one).receivers().into_iter().zip(self.of(other).receivers()).collect()
     }
 
-    /// The error of the receiver with the largest error under `reference`, under two schedulers, as
-    /// a ratio.
+    /// Two schedulers' ratio of errors of the receiver with the largest error under `reference`.
     pub(crate) fn farthest(&self, reference: LabScheduler, one: LabScheduler, other: LabScheduler) -> f64 {
         let errors = self.of(reference).receivers();
         let farthest = (0..errors.len()).max_by(|one, other| errors[*one].total_cmp(&errors[*other]));

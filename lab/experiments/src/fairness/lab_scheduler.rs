@@ -73,8 +73,7 @@ impl LabScheduler {
         }
     }
 
-    /// The scheduler's name in the papers; for experiments, where the budget is always a third of
-    /// the receivers.
+    /// The scheduler's name in the papers, where the budget is a third of the receivers.
     pub fn label(self) -> String {
         let choice = match self {
             Self::Library(choice) => choice,

@@ -12,11 +12,9 @@ pub enum Lie {
     /// That everything arrived this long before it was sent.
     BeforeSent(Span),
     Silent,
-    /// The truth, at once; and that what was lost arrived the instant it was sent, for which it
-    /// must guess the nonce.
+    /// The truth, at once; and, with a guessed nonce, that lost packets arrived when sent.
     Guesses,
-    /// Holds every receipt back for so long, and says that it arrived later by half of that, as
-    /// a receiver farther away would.
+    /// Holds receipts back for so long, and says they arrived half of that later, as if farther.
     HoldsBack(Span),
     /// The same, and makes the transport hold its acknowledgements back as well.
     HoldsAllBack(Span),

@@ -18,8 +18,7 @@ pub struct Motion {
     pub name: String,
     pub unit: String,
     pub(super) truths: Truths,
-    /// How many games. Of a recording each is the same motion through links with other random
-    /// numbers.
+    /// How many games. Those of a recording differ in the random numbers of links.
     pub(super) games: u64,
 }
 
@@ -43,8 +42,7 @@ pub enum Model {
 }
 
 impl Motion {
-    /// `tanks` lone tanks of our own, each driving at random for `length` with its own random
-    /// numbers.
+    /// `tanks` lone tanks, each driving at random for `length` with its own random numbers.
     pub fn tanks(seed: u64, tanks: u64, length: Span) -> Self {
         let dice = Random::from_seed(seed);
         let script = Script::random(dice.clone());

@@ -15,8 +15,7 @@ pub struct Receiver {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
-    /// Evenly, by up to this much to either side; none if zero. What the papers' "±100 ms" is taken
-    /// to mean.
+    /// Evenly, by up to this much to either side: how the papers' "±100 ms" is read.
     Uniform(Span),
     /// Normally, with this standard deviation: what a network emulator that is given "±100 ms" as
     /// its sigma does. No packet arrives before it was sent, so of a wide one on a short link
@@ -39,8 +38,7 @@ impl Receiver {
         delays.iter().map(|delay| Self::at(*delay, jitter)).collect()
     }
 
-    /// Delays spaced evenly from `low` to `high`, both included, the longest first; one alone is in
-    /// the middle.
+    /// Delays spaced evenly from `low` to `high` inclusive, longest first; one is in the middle.
     pub fn spaced(count: usize, low: Span, high: Span) -> Vec<Span> {
         let part = |number: usize| if count > 1 { number as f64 / (count - 1) as f64 } else { 0.5 };
         (0..count).rev().map(|number| low + (high - low).scaled(part(number))).collect()
@@ -53,8 +51,7 @@ impl Receiver {
         (0..count).map(|_| Span::from_secs_f64(random.between(low, high).round() * 1e-3)).collect()
     }
 
-    /// A receiver whose round trips were recorded: half of each is the way there. Order is kept, as
-    /// queues do.
+    /// A receiver with recorded round trips: half of each is one way. Order is kept, as queues do.
     pub fn recorded(name: impl Into<String>, trace: RttTrace) -> Self {
         let link = LinkConfig::default().rtt_trace(trace).keep_order(true);
         Self { name: name.into(), link, lie: Lie::Honest }

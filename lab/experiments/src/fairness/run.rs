@@ -56,8 +56,7 @@ pub struct Belief {
     pub off: Vec<f64>,
     /// The same with its sign: above zero it believed in too much error.
     pub bias: Vec<f64>,
-    /// Which share of the receivers had not reported all that was sent to them, so that their books
-    /// held an estimate.
+    /// The share of receivers whose books held an estimate, because receipts were missing.
     pub open: Vec<f64>,
     /// How far off the books of the others were, at most: what is settled is no estimate.
     pub settled_off: Vec<f64>,

@@ -1,7 +1,6 @@
 use super::run::{Belief, Run};
 
-/// The measurements of one trial, game by game. Errors are those at the end, averaged over games;
-/// counts are summed.
+/// One trial, game by game. Errors are those at the end, averaged over games; counts are sums.
 #[derive(Clone, Debug)]
 pub struct Score {
     pub label: String,
@@ -146,8 +145,7 @@ impl Score {
         self.average(|game| mean(&game.belief.off))
     }
 
-    /// The share of ledger entries that were an estimate at a trigger because receipts were
-    /// missing.
+    /// The share of ledger entries that were estimates at a trigger, as receipts were missing.
     pub fn ledger_open(&self) -> f64 {
         self.average(|game| mean(&game.belief.open))
     }
@@ -158,14 +156,12 @@ impl Score {
         all.copied().fold(0.0, f64::max)
     }
 
-    /// How many copies were given up on in all games together: no receipt will ever say when they
-    /// arrived.
+    /// Copies given up on in all games: no receipt will ever say when they arrived.
     pub fn unsettled(&self) -> u64 {
         self.games.iter().map(|game| game.belief.unsettled).sum()
     }
 
-    /// Mean and spread over the receivers at each instant, averaged over games that last as long as
-    /// the first.
+    /// Mean and spread at each instant, averaged over games that last as long as the first.
     pub fn over_time(&self) -> Vec<(f64, f64, f64)> {
         let Some(first) = self.games.first() else { return Vec::new() };
         let alike: Vec<&Game> =
@@ -197,8 +193,7 @@ pub fn spread(errors: &[f64]) -> f64 {
     self::mean(&squares).sqrt()
 }
 
-/// Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one bears it all. Of nothing
-/// but zeros it is 1.
+/// Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal or zero, 1/n if one bears it all.
 pub fn jain(errors: &[f64]) -> f64 {
     let (sum, squares) = errors.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares > 0.0 { sum * sum / (errors.len() as f64 * squares) } else { 1.0 }

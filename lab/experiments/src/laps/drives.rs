@@ -41,8 +41,7 @@ type LapErrors = Vec<Vec<f64>>;
 const LAPS_MIN: usize = 3;
 
 impl Drives {
-    /// A recording, in which each lap in turn is predicted by the others. `rate_max` as in
-    /// [`TimedLap::new`].
+    /// A recording; each lap is predicted by the others. `rate_max` as in [`TimedLap::new`].
     pub fn recorded(file: &LapFile, rate_max: Option<f64>) -> Result<Self, CannotRun> {
         let laps = timed(&file.laps, rate_max);
         if laps.len() < LAPS_MIN {

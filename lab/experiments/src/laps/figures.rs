@@ -16,8 +16,7 @@ const AHEAD_TICKS: u32 = 120;
 const DRAWN: [Contender; 4] =
     [Contender::Linear, Contender::Tdm, Contender::TangentCoded, Contender::TrendLine];
 
-/// The errors as curves, the track with its line, and a few seconds of a lap for several
-/// predictors.
+/// The errors as curves, the track with its line, and a few seconds for several predictors.
 pub(crate) fn figures(id: &str, drives: &Drives, fared: &[LapScores]) -> Result<Vec<Figure>, CannotRun> {
     let mut figures = vec![errors(id, drives, fared)];
     let Some((judged, run, first)) = window(drives) else { return Ok(figures) };

@@ -25,8 +25,7 @@ const BUDGET: Budget = Budget { bytes_per_sec: 64_000, burst_bytes: 8_000 };
 /// No class: whole states travel, nothing is dead-reckoned.
 const CLASSES: [(ClassId, Class); 0] = [];
 
-/// How long an attempt to connect may take. 20 s: a handshake is four round trips, and the
-/// experiments go up to 1.6 s each.
+/// The limit for connecting. 20 s: a handshake is four round trips, of up to 1.6 s in experiments.
 pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(20);
 
 /// How often a server compares its ticks with elapsed time. 2 ms: a fifth of the shortest tick, so

@@ -93,8 +93,7 @@ impl<H: HostedGame> RemotePlayer<H> {
 
 /// A remote game, whatever its rules.
 pub trait RemoteGame<G: Simulate> {
-    /// Plays one frame with `input`. Returns the scene to show, and the player's own part of it as
-    /// it is drawn.
+    /// Plays one frame with `input`. Returns the scene to show, and its own part as drawn.
     fn play(&mut self, rules: &G, input: G::Input, is_compensated: bool) -> (G::State, State<Vec2>);
     fn status(&self) -> PlayerStatus;
     /// Asks the server for another run.

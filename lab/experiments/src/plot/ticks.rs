@@ -32,8 +32,7 @@ pub(super) fn even_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ax
         })
         .collect();
     let (from, to) = (ticks[0].0, ticks[count].0);
-    // At the edge of what f64 can tell apart round values may fall together: then the values themselves
-    // are the axis.
+    // Where f64 cannot tell round values apart, the values themselves are the axis.
     if to > from && from <= low && to >= high {
         AxisTicks { low: from, high: to, kind: TickKind::Even, ticks }
     } else {
@@ -53,8 +52,7 @@ pub(super) fn snug_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ax
     ticks
 }
 
-/// A logarithmic axis that spans less than this many powers of ten also names twice and five times
-/// each of them.
+/// A logarithmic axis of fewer powers of ten also names twice and five times each of them.
 const FINE_DECADES: f64 = 2.0;
 
 /// An axis by powers of ten around all positive values given.
@@ -106,8 +104,7 @@ impl AxisTicks {
         self.high - self.low
     }
 
-    /// Spans `span` instead, if that is more, around the same middle, and names what round values
-    /// come in.
+    /// Spans at least `span` around the same middle, and names the round values in it.
     pub(super) fn widen_to(&mut self, span: f64) {
         if span > self.span() && self.ticks.len() > 1 {
             let middle = (self.low + self.high) / 2.0;

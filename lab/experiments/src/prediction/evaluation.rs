@@ -24,8 +24,7 @@ pub struct Evaluation {
     pub horizons_ms: Vec<f64>,
     /// Predictions off by at most this are hits; Shi 2014's 45 pixels, scaled, if not given.
     pub hit_radius: Option<f64>,
-    /// A prediction off by more than this costs a packet; as the hit radius's own default if not
-    /// given.
+    /// A prediction off by more than this costs a packet; default as for the hit radius.
     pub threshold: Option<f64>,
     /// Whether to draw a few seconds of play for every predictor.
     pub pictures: bool,
@@ -120,8 +119,7 @@ impl PredictorRun<'_> {
     }
 }
 
-/// The numbers: one row per match, predictor and horizon for machines, one per match and predictor
-/// for people.
+/// One row per match, predictor and horizon for machines, one per match and predictor for people.
 struct EvaluationTables {
     rows: Rows,
     headline: Rows,

@@ -25,8 +25,7 @@ pub enum World {
     Map(ethereal::Map),
 }
 
-/// Opens a match, whatever it was written as. `world` is used where the match does not know its
-/// own.
+/// Opens a match in any format. `world` is used where the match does not know its own.
 pub fn open(path: &Path, world: Option<&World>) -> Result<Watched, OpenError> {
     let bytes = read(path)?;
     if bytes.trim_ascii_start().starts_with(b"<") {

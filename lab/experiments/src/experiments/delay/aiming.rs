@@ -36,8 +36,7 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 
 /// One-way delays, as in the paper's test bed.
 const DELAYS_MS: [i64; 3] = [100, 300, 800];
-/// How many matches of each kind: against drivers some hundred shots each, against bots twice as
-/// many.
+/// How many matches of each kind: some hundred shots each against drivers, twice that against bots.
 const fn matches(targets: Targets) -> u64 {
     match targets {
         Targets::Drivers => 24,

@@ -35,8 +35,7 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const RTTS_MS: [i64; 7] = [20, 40, 100, 200, 400, 800, 1600];
 /// What Buchheit 2004's middleman kept to: ±5 ms.
 const JITTER: Span = Span::from_millis(5);
-/// How many runs of each kind. Buchheit 2004 had four of a person's; 24 make a band of some ±10
-/// points.
+/// Runs of each kind. Buchheit 2004 had four by a person; 24 make a band of some ±10 points.
 const RUNS: u64 = 24;
 /// Up to this share of runs may end early for their mean score to say something.
 const EARLY_MAX: f64 = 0.1;

@@ -281,8 +281,7 @@ impl ErrorIndexTable {
         .remark(format!("spread {}, mean {}", with_interval(spread), with_interval(mean)))
     }
 
-    /// Some error-index, from accurate to fair, has less spread and a smaller mean error than
-    /// `other`.
+    /// Some error-index, from accurate to fair, has less spread and mean error than `other`.
     fn is_beaten(&self, group: &TrialGroup, other: LabScheduler) -> Claim {
         let theirs = group.of(other);
         let (best, by) = best_of_frontier(|ours| {

@@ -33,8 +33,7 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const SCHEDULERS: [LabScheduler; 3] =
     [LabScheduler::DETERMINISTIC, LabScheduler::PROBABILISTIC, LabScheduler::ERROR_INDEX];
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
-/// None, and the most that the papers' test bed has: honest receivers behind it must not be taken
-/// for liars.
+/// None, and the most in the papers' test bed: honest receivers behind it must not pass for liars.
 const JITTERS_MS: [i64; 2] = [0, 180];
 /// How many tanks, each a game of its own with dice of its own, and how long they are watched. An
 /// effect of 5 % must stand out from what chance does by itself: one copy that leaves otherwise
@@ -42,8 +41,7 @@ const JITTERS_MS: [i64; 2] = [0, 180];
 /// seeds of five. With `--tanks 96` none is (seed 77: 3.7 % at most, interval to 4.9 %).
 const TANKS: u64 = 32;
 const TANK_LENGTH: Span = Span::from_secs(180);
-/// What the liar's link loses where it acknowledges what it never got; so does an honest receiver's
-/// that it is compared to.
+/// Loss of the liar's link where it acknowledges lost packets, and of its honest counterpart's.
 const LOSS: f64 = 0.2;
 const HELD_BACK_MS: [i64; 5] = [100, 250, 500, 1000, 2000];
 
@@ -54,11 +52,9 @@ const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20
 
 /// What a liar may gain, and what it may cost an honest receiver, as a part of its error.
 const TOLERATED: f64 = 0.05;
-/// What receipts that are held back may gain, and cost an honest receiver, where the transport is
-/// asked.
+/// What held-back receipts may gain, and cost an honest receiver, if the transport is asked.
 const HELD_BACK_MAX: f64 = 0.1;
-/// What may be gained by, and cost an honest receiver through, delays overstated by a fifth at
-/// most.
+/// What delays overstated by a fifth at most may gain, and cost an honest receiver.
 const SLIGHT_MAX: f64 = 0.12;
 /// What the safeguards may cost where all receivers are honest, as a part of mean and spread.
 const HONEST_COST_MAX: f64 = 0.02;
@@ -116,8 +112,7 @@ impl Guard {
     fn dispatcher(self) -> DispatcherConfig {
         let papers = DispatcherConfig::as_in_the_papers();
         match self {
-            // Whatever is reported counts; what lies ahead counts as now, and what was before departure as
-            // departure.
+            // Whatever is reported counts: the future as now, before departure as departure.
             Self::None => DispatcherConfig { trust: None, clock_error_max: Span::from_secs(3600), ..papers },
             Self::Own | Self::Transport => {
                 DispatcherConfig { trust: Some(ReceiptTrust::default()), ..papers }
@@ -140,8 +135,7 @@ struct LieCase {
     loss: f64,
 }
 
-/// All lies there are, with what the liar's link loses, from lies that can be contradicted to
-/// lies that cannot.
+/// All lies with the loss of the liar's link, first those that can be contradicted.
 fn lies() -> Vec<(Lie, f64)> {
     let lossless = [
         Lie::Overstates(2.0),
@@ -272,8 +266,7 @@ impl HonestyResults {
         lying.map(|case| (*case, self.effect(*case)))
     }
 
-    /// What the safeguards cost at worst without a liar and without loss, among receivers
-    /// like these.
+    /// What the safeguards cost at worst without a liar and without loss, among such receivers.
     fn honest_cost(
         &self,
         scheduler: LabScheduler,
@@ -294,8 +287,7 @@ impl HonestyResults {
             .expect("every case has its honest game")
     }
 
-    /// What the safeguards do to the spread among near receivers. It is small there, so its ratios
-    /// are not worth much.
+    /// The safeguards' effect on the spread among near receivers: small, so its ratios say little.
     fn spread_of_the_near(&self) -> String {
         let of = |scheduler: LabScheduler| {
             let (case, cost) = self.honest_cost(scheduler, Measure::Spread, |case| case.nearer.is_some());
@@ -514,8 +506,7 @@ impl HonestyResults {
         )
     }
 
-    /// What holding receipts back gains the receiver that gains most, and costs the receiver that
-    /// it costs most.
+    /// What holding receipts back gains the greatest winner and costs the greatest loser.
     fn gain_curve(&self, scheduler: LabScheduler, jitter: Span) -> Figure {
         let line = |name: &str, guard: Guard, lie: fn(Span) -> Lie, of: fn(&Effect) -> f64| {
             let at = |held_ms: i64| {

@@ -170,8 +170,7 @@ fn planned_apart(star: &Star<Vec2, Plans>) -> f64 {
     plans.triggers.iter().enumerate().skip(1).map(at_trigger).fold(0.0, f64::max)
 }
 
-/// How far apart receivers are at worst by their actual errors. Just before the next DR vector every
-/// receiver has the last one.
+/// How far apart actual errors are at worst, before the next DR vector, when all have the last.
 fn actual_apart(star: &Star<Vec2, Plans>) -> f64 {
     let error = |to, now| star.observers[&ENTITY].accumulated(to, &[now])[0];
     let errors = |now| star.receivers().map(|to| error(to, now)).collect::<Vec<_>>();

@@ -51,8 +51,7 @@ pub(super) enum Version {
     /// EKB turns to its pattern in l = 0.1 ticks per pixel to the nearest player, as Shi 2014's
     /// text and its table 1 have it.
     Usual,
-    /// The same, but accelerations are known: that of the last tick or, in recordings, over the
-    /// last 100 ms.
+    /// The same with known accelerations: of the last tick or, in recordings, over 100 ms.
     Measured,
     /// The same as usual, but EKB's transition is equation 17 as printed, which has no l: a tick
     /// per pixel, and so nearly always the longest one, a second.
@@ -300,8 +299,7 @@ impl Entrant {
 }
 
 impl Field {
-    /// How one of that name fared in a version; a predictor without such a version is as usual.
-    /// Nothing if it lacked something.
+    /// The score of `name` in a version, or else as usual. Nothing if it lacked something.
     pub(super) fn of(&self, name: &str, version: Version) -> Option<&Summary> {
         self.exactly(name, version).or_else(|| self.exactly(name, Version::Usual))
     }
@@ -345,8 +343,7 @@ impl Field {
         }
     }
 
-    /// One row per entrant with a number for each delay, ours above Shi 2014's, and one in the end
-    /// if there is a total.
+    /// One row per entrant, a number per delay (ours above Shi 2014's), and the total if any.
     pub(super) fn beside_the_paper(
         &self,
         what: Beside<'_>,
@@ -391,8 +388,7 @@ impl Field {
         Plot::Lines(EVERYBODY.iter().filter_map(line).collect())
     }
 
-    /// A group of bars for every predictor, one bar for each version of it: the value, and where it
-    /// may lie.
+    /// A group of bars per predictor, one bar per version: the value, and where it may lie.
     pub(super) fn bars(&self, value: impl Fn(&Summary) -> (f64, (f64, f64))) -> Bars {
         let nothing = (f64::NAN, (f64::NAN, f64::NAN));
         let names: Vec<String> = EVERYBODY.iter().map(|name| (*name).to_owned()).collect();

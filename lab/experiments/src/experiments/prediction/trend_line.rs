@@ -36,8 +36,7 @@ const LAPS_LEARNED: usize = 50;
 /// How many laps of each driver judge it.
 const LAPS_JUDGED: u32 = 4;
 
-/// Jawad 2017's table 4.2: delay in ms, mean error with the trend line, and with plain dead
-/// reckoning; in its game's units.
+/// Jawad 2017's table 4.2: delay in ms, mean error with trend line and plain, in its game's units.
 const TABLE_4_2: [(f64, f64, f64); 6] = [
     (50.0, 173.45, 193.33),
     (100.0, 179.83, 201.74),
@@ -111,8 +110,7 @@ fn without_laps() -> Outcome {
     Outcome::default().claim(claim.remark("Recorded motion has no laps: give recorded laps with --laps"))
 }
 
-/// Laps on one of our own tracks; the judging laps have other random numbers than the teaching
-/// laps, whatever the seed.
+/// Laps on one of our tracks. Judging and teaching laps have different random numbers at any seed.
 fn race(preset: Preset, seed: u64) -> Result<Drives, CannotRun> {
     let track = Arc::new(Track::preset(preset));
     let drive = |laps_each: u32, dice: LapDice| {

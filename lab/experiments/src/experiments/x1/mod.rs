@@ -282,8 +282,7 @@ fn claims(measured: &[Measurement], unit: &str) -> Vec<Claim> {
     ]
 }
 
-/// Where global placement gains least: what moves to and fro faster than news travels is better
-/// shown late.
+/// Where global placement gains least: motion to and fro faster than news is better shown late.
 fn worst_cell(measured: &[Measurement]) -> String {
     let ratio = |each: &Measurement| each.steady.mean(GLOBAL) / each.steady.mean(LOCAL);
     let worst = measured.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
@@ -389,8 +388,7 @@ fn paths<V: Planar>(motion: &str, delay: Span, frames: &[Frame<V>], unit: &str) 
     .caption("Local placement follows the same path late; global placement leaves it where the news has not arrived, and jumps back.")
 }
 
-/// The five seconds in which the velocity changes most often, counted from whole seconds; start-up
-/// is left out.
+/// The five seconds, from a whole second, with most changes of velocity; start-up is left out.
 fn liveliest<V: Planar>(truth: &Truth<V>) -> (Span, Span) {
     let begin = truth.ticks[0].0;
     let last = (truth.length() - CLOSE_UP).as_secs_f64().floor().max(0.0) as i64;

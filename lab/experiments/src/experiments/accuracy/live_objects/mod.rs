@@ -291,8 +291,7 @@ fn claims(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Vec<Claim> {
     ]
 }
 
-/// The largest part of what is allowed that was left after a DR vector had come, with this much of
-/// the clocks allowed for.
+/// The largest part of what is allowed that was left after a DR vector, less the clocks' error.
 fn worst_after(
     cases: &[LiveCase],
     measured: &[CaseMeasurements],

@@ -22,8 +22,7 @@ use crate::judge;
 use crate::online::{LOOK_EVERY, RemotePlayer, bind};
 use crate::outcome::Claim;
 
-/// How much longer than its length a run may take: for the greeting, for a slow machine, for the
-/// last state.
+/// How much longer than its length a run may take: greeting, slow machine, last state.
 const END_WITHIN: Duration = Duration::from_secs(30);
 
 /// The runs to make, all at once.
@@ -149,8 +148,7 @@ impl LiveResults {
 }
 
 impl<H: HostedGame> LiveRun<'_, H> {
-    /// Plays until the run is over on this screen and returns the last scene. `None` if it has not
-    /// ended long after it should have.
+    /// Plays until the run is over on this screen; returns the last scene, `None` if it never ends.
     fn play(
         &mut self,
         rules: &H::Rules,
