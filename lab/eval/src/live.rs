@@ -160,8 +160,7 @@ fn turn_rate(body: &Body) -> f64 {
     if speed_squared > 0.0 { across / speed_squared } else { 0.0 }
 }
 
-/// Returns how many packets a model needs to stay within `threshold` of all players' paths at every
-/// sample. `players` has the paths of each player.
+/// Returns how many packets a model needs to stay within `threshold` of all players' paths.
 pub fn packets(players: &[Vec<Path>], model: &mut dyn LiveModel, threshold: f64) -> usize {
     let mut packets = 0;
     let mut told: Vec<Option<(f64, Sent)>> = vec![None; players.len()];

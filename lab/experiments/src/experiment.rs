@@ -82,8 +82,7 @@ pub struct Settings {
     pub delays: Option<Vec<Span>>,
     /// Delays vary evenly by up to this much to either side. Default: the experiment's own choice.
     pub jitter: Option<Span>,
-    /// How many tanks drive, each in a game of its own. The more, the smaller the part of chance.
-    /// Default: the experiment's own number.
+    /// How many tanks drive, each in its own game: more reduce chance. Default: the experiment's.
     pub tanks: Option<u64>,
     /// Recorded laps that are judged beside the experiment's own.
     pub laps: Vec<LapFile>,
@@ -212,8 +211,7 @@ impl Settings {
         all.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
     }
 
-    /// The settings without the options that an experiment does not take. Recorded motion stays: an
-    /// experiment that does not take it refuses to run.
+    /// The settings without options that the experiment does not take; recorded motion stays.
     #[must_use]
     pub fn limited_to(mut self, declaration: &Declaration) -> Self {
         self.delays = self.delays.filter(|_| declaration.takes(RunOption::Delays));
@@ -251,9 +249,8 @@ impl Recorded {
     }
 }
 
-/// Works on all items at once, as far as there are cores, and returns the answers in the order of
-/// the items: the outcome does not depend on the number of cores. Each item is one step of
-/// progress.
+/// Works on all items on all cores; answers are in the order of the items, so the outcome does not
+/// depend on the number of cores. Each item is one step of progress.
 pub fn map_in_order<T: Sync, R: Send>(
     items: &[T],
     progress: &dyn Progress,

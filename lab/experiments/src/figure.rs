@@ -170,8 +170,7 @@ impl Path {
 }
 
 impl Histogram {
-    /// Counts each series' values into `bins` equal bins from the least to the greatest of all of
-    /// them. Values that are not finite are left out.
+    /// Counts values into `bins` equal bins from the least to the greatest; finite ones only.
     pub fn of(series: &[(&str, &[f64])], bins: usize) -> Self {
         let finite = || series.iter().flat_map(|(_, values)| values.iter()).filter(|value| value.is_finite());
         let low = finite().copied().fold(f64::INFINITY, f64::min);

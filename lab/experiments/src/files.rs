@@ -66,10 +66,8 @@ pub struct OutputFile {
     pub bytes: Vec<u8>,
 }
 
-/// Reads a recording in any format. The content decides the format, not the name.
-///
-/// For text `NAME.csv[.gz]`, files beside it are read too: `NAME.breaks.csv[.gz]`, and for a
-/// trace `NAME.metadata.csv[.gz]`.
+/// Reads a recording in any format; the content decides which. Beside text `NAME.csv[.gz]`,
+/// `NAME.breaks.csv[.gz]` and for a trace `NAME.metadata.csv[.gz]` are read too.
 pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
     recording_from(path, read(path)?)
 }
@@ -154,13 +152,11 @@ pub fn check_writable(directory: &Path) -> Result<(), OutputError> {
     Staging::begin(ground).map(drop).map_err(failed)
 }
 
-/// Writes files into `directory`, creating it if need be, so that nothing half-written is ever seen
-/// there.
+/// Writes files into `directory`, creating it if need be, so that none is ever seen half-written.
 ///
 /// All are first written to a hidden directory on the same file system. A new directory then
-/// appears in one step; into one that exists each file is moved whole, in the order given,
-/// replacing its namesake and leaving other files alone. On an error the hidden directory is
-/// removed; only an interruption in these milliseconds leaves it behind.
+/// appears in one step; into an existing one each file is moved whole, in order, replacing its
+/// namesake. Only an interruption in these milliseconds leaves the hidden directory behind.
 pub fn write_together(directory: &Path, files: &[OutputFile]) -> Result<(), OutputError> {
     write_staged(directory, files).map_err(|error| OutputError { directory: directory.into(), error })
 }

@@ -60,8 +60,7 @@ pub enum RecordError {
 }
 
 impl TanksMatch {
-    /// How long a match of so many players may be: as long as [`ROWS_MAX`] has room for every tank
-    /// and, as the default rules have it, one shot in the air for each.
+    /// As long as [`ROWS_MAX`] has room for every tank and, as the default rules are, a shot each.
     pub fn secs_max(&self) -> u32 {
         let rows_per_sec = 2 * self.players.clamp(1, TANKS_MAX) * TICK_RATE.as_hz();
         ROWS_MAX as u32 / rows_per_sec
@@ -83,11 +82,8 @@ impl TanksMatch {
         Ok(recorder.finish())
     }
 
-    /// Plays the match and writes it to `out`, whose name ends in `.parquet` or `.csv`, and to
-    /// files beside it.
-    ///
-    /// Errors in the settings come before the first tick; no file is written before the match is
-    /// over.
+    /// Plays the match and writes it to `out`, named `.parquet` or `.csv`, and to files beside it.
+    /// Wrong settings are refused before the first tick; files are written when the match is over.
     pub fn record(&self, out: &Path, progress: &dyn Progress) -> Result<Written, RecordError> {
         let unknown = || RecordError::UnknownEnding(out.into());
         let format = TraceFormat::of(out).ok_or_else(unknown)?;

@@ -28,8 +28,7 @@ pub enum RunError {
     Output(OutputError),
 }
 
-/// Runs `experiment` and writes `results.json`, its plots as SVG and `report.html` into the
-/// directory `out`.
+/// Runs `experiment` and writes `results.json`, its plots as SVG and `report.html` into `out`.
 ///
 /// `command` is the line that would repeat the run; it is shown, not executed. Until the run is
 /// over nothing is written, so an error or an interruption leaves `out` as it was.

@@ -25,10 +25,9 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 /// in memory. Smaller groups compress worse, larger ones keep a reader from skipping.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// The longest table we read. 4 Mi rows: an hour of ten tanks at 60 Hz with all their shots, some
-/// 500 MB in memory and, as CSV, 640 MB of the [`INPUT_BYTES_MAX`](crate::files::INPUT_BYTES_MAX)
-/// that are read. Columns can be packed so well that the size of a file says nothing: without a
-/// bound a small bad one would unpack until memory ends.
+/// The longest table we read: an hour of ten tanks at 60 Hz with all their shots, some 500 MB in
+/// memory and 640 MB as CSV. Columns pack so well that a file's size says nothing: without a bound
+/// a small bad one would unpack until memory ends.
 pub const ROWS_MAX: usize = 1 << 22;
 
 /// Columns of equal length, in order, and notes about them.
@@ -360,9 +359,8 @@ thread_local! {
     static IS_READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The parquet crate answers some broken files with a panic (a negative offset in the footer, a
-/// page that wants a dictionary that is not there). For us a broken file is an error like any
-/// other, and one line on the terminal.
+/// Turns panics of the parquet crate into errors: it panics on some broken files (a negative offset
+/// in the footer, a page without its dictionary).
 fn without_panic(read: impl FnOnce() -> Result<Table, TableError> + UnwindSafe) -> Result<Table, TableError> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

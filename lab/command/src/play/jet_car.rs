@@ -56,9 +56,8 @@ struct Thruster {
     until: SharedInstant,
 }
 
-/// How long a press holds. A key that stays down repeats about thirty times per second, after a
-/// pause of a quarter to half a second: longer than that pause and short presses are impossible,
-/// far shorter and nothing happens in between.
+/// How long a press holds. A held key repeats 30 times per second after a pause of 0.25 to 0.5 s:
+/// longer than that and short presses are impossible, far shorter and nothing happens in between.
 const HOLD: Span = Span::from_millis(180);
 
 impl JetCarPlayer {

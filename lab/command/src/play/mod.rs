@@ -143,8 +143,7 @@ trait Playable {
 
 /// How often the picture is drawn: 25 times per second.
 const FRAME: Duration = Duration::from_millis(40);
-/// The longest stretch that is caught up with. After a longer one (a stopped process, a sleeping
-/// machine) the game goes on where it was.
+/// The longest stretch that is caught up with; after a longer one the game goes on where it was.
 const CATCH_UP_MAX: Span = Span::from_millis(500);
 
 fn play<G: Playable>(mut game: G) -> Result<ExitCode, BadInput> {

@@ -39,8 +39,7 @@ impl HorizonScore {
     }
 }
 
-/// Scores one predictor on all players of a match, or returns what the predictor lacks. A position
-/// that is not finite counts as infinitely far off.
+/// Scores one predictor on all players, or returns what it lacks. Not finite is infinitely far off.
 pub fn score(
     play: &Play,
     predictor: &mut dyn Predictor,
@@ -76,8 +75,7 @@ fn error(predicted: Vec2, truth: Vec2) -> f64 {
     if distance.is_nan() { f64::INFINITY } else { distance }
 }
 
-/// Follows one prediction until its error exceeds the threshold, then starts the next: the packets
-/// that a predictor costs for one player.
+/// Follows a prediction until its error exceeds the threshold, then starts the next: its packets.
 #[derive(Clone, Debug)]
 pub struct Restarts {
     threshold: f64,

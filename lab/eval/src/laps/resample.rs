@@ -35,9 +35,7 @@ const ACCELERATION_WINDOW: Span = Span::from_millis(100);
 const TICK_PHASE: Span = Span::from_micros(500);
 
 impl TimedLap {
-    /// Resamples a recorded lap causally: velocity is the slope over the last [`VELOCITY_WINDOW`],
-    /// acceleration the slope of velocity over the last 100 ms, and the position continues at that
-    /// velocity from the newest sample.
+    /// Resamples a recorded lap causally, as [`Play`](crate::play) does.
     ///
     /// With `rate_max`, in samples a second, only that many samples are *known*; where the car
     /// really was still comes from all. GNSS receivers often measure at most 10 times a second, and

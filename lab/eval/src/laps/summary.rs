@@ -11,8 +11,7 @@ pub struct HorizonSummary {
     pub predictions: usize,
     pub mean: f64,
     pub median: f64,
-    /// 95 % confidence interval of the mean for other laps of the same drivers, by bootstrap over
-    /// laps. `None` for fewer than three laps.
+    /// 95 % interval of the mean for other laps of the same drivers: bootstrap over three or more.
     pub interval: Option<(f64, f64)>,
     /// Sum and count of errors per lap, in order.
     laps: Vec<(f64, f64)>,
@@ -51,8 +50,7 @@ impl HorizonSummary {
         }
     }
 
-    /// Returns the ratio of this mean error to another's on the same laps, and its 95 % interval.
-    /// Each draw takes the same laps for both.
+    /// Returns the ratio to another mean error on the same laps, and its paired 95 % interval.
     pub fn ratio_to(&self, other: &Self) -> (f64, Option<(f64, f64)>) {
         let ratio = |laps: &[usize]| mean(&self.laps, laps) / mean(&other.laps, laps);
         let every_lap: Vec<usize> = (0..self.laps.len()).collect();

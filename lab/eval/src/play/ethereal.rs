@@ -92,9 +92,8 @@ fn team_number(frame: &PlayerFrame) -> u32 {
     frame.team.index() as u32 + 1
 }
 
-/// Returns the change of velocity in the last tick. The game knows its velocities exactly, so one
-/// tick is enough: the [window](super::ACCELERATION_WINDOW) that smooths the noise of recordings
-/// would report turns that are over.
+/// Returns the change of velocity in the last tick. The game knows its velocities exactly: the
+/// [window](super::ACCELERATION_WINDOW) against noise would report turns that are over.
 fn acceleration(before: &[Body], velocity: Vec2) -> Vec2 {
     before.last().map_or(Vec2::ZERO, |before| (velocity - before.velocity) * (1.0 / TICK_SECS))
 }

@@ -32,9 +32,8 @@ use crate::recording::LengthUnit;
 /// How much of its own past a predictor is shown, in ticks: 10 s, twice the farthest horizon.
 pub const HISTORY_TICKS_MAX: usize = 2 * TICKS_AHEAD_MAX as usize;
 
-/// Ticks over which the [top speed](Play::top_speed) is measured: half a second. Shorter, and it
-/// measures how regularly a game writes positions; longer, and no player moves straight for that
-/// long.
+/// Ticks over which the [top speed](Play::top_speed) is measured: half a second. Shorter measures
+/// how regularly a game writes positions; longer, and no player moves straight.
 pub const TOP_SPEED_TICKS: usize = 30;
 
 /// A match, tick by tick.
@@ -51,8 +50,7 @@ pub struct Play {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Player {
     pub name: String,
-    /// The player's motion, in order of time. A run may continue for some ticks after the next one
-    /// has begun: then the later one counts.
+    /// In order of time. Where a run continues after the next one has begun, the later one counts.
     pub runs: Vec<TickRun>,
 }
 
@@ -62,8 +60,7 @@ pub struct TickRun {
     /// Team of the player; 0 is no team, without friends.
     pub team: u32,
     pub first_tick: usize,
-    /// What was known at each tick, from the past only. It continues for a while after the last
-    /// sample, because a receiver does not know yet that no further sample will come.
+    /// What was known at each tick. It goes on after the last sample: receivers do not know yet.
     pub bodies: Vec<Body>,
     /// The player's real position, from the first tick to the last within the recording.
     pub truth: Vec<Vec2>,

@@ -9,8 +9,7 @@ use super::table::{COORDINATE_MAX, TIME_SECS_MAX};
 pub struct RecordingError {
     /// The name that the caller gave the bytes.
     pub file: String,
-    /// Row, counted from 1 with the header as row 1, as an editor shows it. For a trace in memory
-    /// or in Parquet, row 1 is the first row of the table.
+    /// Counted from 1, with the header as row 1; in memory and in Parquet, row 1 is the first row.
     pub row: Option<usize>,
     pub column: Option<String>,
     pub problem: Problem,

@@ -102,8 +102,7 @@ pub fn read(recording: Source<'_>, breaks: Option<Source<'_>>) -> Result<Recordi
     tracks.finish()
 }
 
-/// Creates a recording from a trace in memory: of a Parquet file, or of a match that was just
-/// played. Errors call it `name`, and its first row is row 1.
+/// Creates a recording from a trace in memory. Errors call it `name`; its first row is row 1.
 pub fn from_trace(name: &str, metadata: &Metadata, states: &[StateRow]) -> Result<Recording, RecordingError> {
     let mut tracks = Tracks::new(name, Format::Trace, Breaks::default());
     trace::take(states, &mut tracks)?;
@@ -152,8 +151,7 @@ impl Recording {
         self
     }
 
-    /// Returns the stretches of all players. Balls and shots are neither friend nor enemy, and are
-    /// not scored unless asked for.
+    /// Returns the stretches of all players. Balls and shots are not scored unless asked for.
     pub fn players(&self) -> impl Iterator<Item = &Stretch> {
         self.stretches.iter().filter(|stretch| self.entities[stretch.entity].is_player)
     }

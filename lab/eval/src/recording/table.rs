@@ -15,8 +15,7 @@ use fairpath_sim::trace::StateKind;
 use super::error::{Problem, RecordingError};
 use super::{Source, instant_from_secs};
 
-/// Limit of coordinates and speeds: more than the metres in a light-second, and small enough that
-/// squares and products do not overflow.
+/// Limit of coordinates and speeds: above the metres in a light-second; squares do not overflow.
 pub(super) const COORDINATE_MAX: f64 = 1e9;
 /// Limit of times, in seconds either side of zero: 300 years, so that a Unix time fits.
 pub(super) const TIME_SECS_MAX: f64 = 1e10;

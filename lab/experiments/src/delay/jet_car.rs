@@ -34,9 +34,8 @@ pub enum Sight {
     Simulated,
     /// The same as it is drawn: the own car's corrections bent along this curve.
     Drawn(Algorithm),
-    /// As [`Simulated`](Self::Simulated), and the server holds an order for the player: while a
-    /// gust blows, thrust against it. Buchheit 2004's contingency, fired where the event is. The
-    /// screen plays it on as well.
+    /// As [`Simulated`](Self::Simulated), and server and screen thrust against gusts while they
+    /// blow: Buchheit 2004's contingency, fired where the event is.
     Guarded,
 }
 

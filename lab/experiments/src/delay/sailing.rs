@@ -154,9 +154,8 @@ impl Swings {
     }
 }
 
-/// How far off the other boat is shown, in feet and on average, a round trip after the state that
-/// is known of it left: in the order of [`OtherBoat::ALL`]. The race is sailed by two agents at the
-/// server, and looked at from far away.
+/// The mean error in feet of the other boat as shown a round trip after its last known state left,
+/// in the order of [`OtherBoat::ALL`]. Two agents at the server sail; a far client looks on.
 pub fn other_boat_off(rules: &SailingConfig, trim: Trim, rtt: Span, seed: u64) -> [f64; 4] {
     let mut regatta = Regatta::of_agents(rules.clone(), seed, trim).expect("these rules are sound");
     let ticks = TICK_RATE.running_at(rtt) as usize;

@@ -12,8 +12,7 @@ pub struct Smoothness {
 }
 
 impl Smoothness {
-    /// Nothing seen yet. Whatever moves more than `jump` from one frame to the next beyond where
-    /// its drawn velocity leads counts as a jump.
+    /// A move of more than `jump` in a frame beyond the drawn velocity counts as a jump.
     pub fn new(jump: f64) -> Self {
         Self { jump, ..Self::default() }
     }

@@ -219,8 +219,7 @@ impl BadField {
 
 type Fields = Map<String, Value>;
 
-/// Everything in the file, before anything is made of it. These two read what `Vec<Fields>` would,
-/// but where it knows only the line and column of a slip, they add entry and field.
+/// The file before it is understood. Unlike `Vec<Fields>`, errors add entry and field to the line.
 struct RawList(Vec<RawEntry>);
 struct RawEntry(Fields);
 

@@ -30,10 +30,9 @@ use serde::Serialize;
 use self::file::FileEntry;
 pub use self::file::{DisFileError, FieldProblem};
 
-/// How far a displacement may be off, in parts of its length, or in metres where it is shorter than
-/// a metre. Fixed by the program that computes the expected values: a thousandth of a millimetre in
-/// a kilometre. The models come within 1e-14 over seconds and 1e-11 over thousands of turns, so a
-/// failure is a mistake and not a rounding.
+/// How far a displacement may be off, in parts of its length, or in metres below a metre. Fixed by
+/// the program that computes the expected values. The models come within 1e-14 over seconds and
+/// 1e-11 over thousands of turns, so a failure is a mistake and not a rounding.
 pub const DISPLACEMENT_TOLERANCE: f64 = 1e-9;
 
 /// How far each number of the orientation's matrix may be off.
@@ -48,10 +47,8 @@ pub fn check(json: &[u8], file_name: &str) -> Result<DisReport, DisFileError> {
     Ok(DisReport::of(entries.iter().map(Outcome::of)))
 }
 
-/// How the models did on one file.
-///
-/// Serialised, it is what a machine reads; the names of the fields are stable. An error that is not
-/// a number is written as [`f64::MAX`].
+/// How the models did on one file. As JSON, the names of the fields are stable; an error that is
+/// not a number is written as [`f64::MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DisReport {
     /// One row per model and reading that the file has cases of, by number.
@@ -76,8 +73,7 @@ pub struct DisRow {
     pub primary: bool,
     pub cases: usize,
     pub passed: usize,
-    /// The largest distance from the expected displacement, in parts of its length, or in metres
-    /// where that is shorter than a metre.
+    /// The largest error of a displacement, in parts of its length or, below a metre, in metres.
     pub displacement_error_max: f64,
     /// The largest error of a number in the orientation's matrix.
     pub matrix_error_max: f64,
@@ -251,8 +247,7 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Relative to the expected length, or to a metre where that is shorter: a body that ends where it
-/// began has no length to compare with.
+/// Relative to the expected length, or to a metre below that: the length may be zero.
 fn displacement_error(found: Vec3, expected: Vec3) -> f64 {
     countable(found.distance(expected) / expected.length().max(1.0))
 }

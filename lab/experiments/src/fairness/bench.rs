@@ -14,10 +14,8 @@ use crate::show;
 
 /// One-way delays in the papers' test bed: the farthest first.
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
-/// How many tanks, each a game of its own.
-///
-/// 30: a ratio of means is then sure to 2 or 3 %, so that few verdicts hang on the seed; with 10 it
-/// was twice that.
+/// Tanks, each a game of its own. 30: a ratio of means is then sure to 2 or 3 %, so that few
+/// verdicts hang on the seed; with 10 it was twice that.
 const TANKS: u64 = 30;
 
 /// None, "moderate" and "high" delay variance in the papers' test bed.

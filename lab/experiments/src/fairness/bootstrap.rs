@@ -6,8 +6,7 @@ use super::score::{Game, Score, mean, spread};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub value: f64,
-    /// The 95 % interval over other tanks or other stretches of the same kind. Nothing, where there
-    /// are fewer than three pairs to choose among.
+    /// The 95 % interval over other tanks or stretches of the kind, given three pairs or more.
     pub interval: Option<(f64, f64)>,
 }
 

@@ -66,8 +66,7 @@ const BARS_MAX: usize = 8;
 /// More groups of bars than this do not fit side by side.
 const GROUPS_MAX: usize = 6;
 
-/// Every receiver's error at the end: a group of bars for each trial, in several plots if there are
-/// many trials; or a line for each if there are many receivers.
+/// Every receiver's error at the end: bars grouped by trial, or lines if there are many receivers.
 pub(crate) fn per_receiver(
     id: &str,
     title: &str,

@@ -20,8 +20,7 @@ pub enum LabScheduler {
 impl LabScheduler {
     /// Every receiver, every time: "base" in the papers.
     pub const BROADCAST: Self = Self::Library(SchedulerChoice::Broadcast);
-    /// Every receiver, every k-th time, where k follows from the budget: "1/3 base" in the papers,
-    /// whose budget is a third of the receivers.
+    /// Every receiver, every k-th time, k by the budget: "1/3 base" with that of the papers.
     pub const EVERY_NTH: Self = Self::Library(SchedulerChoice::EveryNth { n: None });
     /// Scheduling #1 of Banavar 2005, as printed.
     pub const SCHEDULING_DISCARD: Self =

@@ -10,9 +10,8 @@ use crate::truth::Truth;
 /// Stretches of a recording that are shorter than this are mostly start-up.
 pub const STRETCH_MIN: Span = Span::from_secs(25);
 
-/// What really moves, and how it is scored: as games of one or more stretches. Errors are summed
-/// over the stretches of a game for each receiver before the spread over receivers is taken;
-/// games are averaged.
+/// What really moves: games of one or more stretches. A receiver's errors are summed over the
+/// stretches of a game before the spread over receivers is taken; games are averaged.
 #[derive(Clone, Debug)]
 pub struct Motion {
     pub name: String,

@@ -17,9 +17,8 @@ pub struct Receiver {
 pub enum Jitter {
     /// Evenly, by up to this much to either side: how the papers' "±100 ms" is read.
     Uniform(Span),
-    /// Normally, with this standard deviation: what a network emulator that is given "±100 ms" as
-    /// its sigma does. No packet arrives before it was sent, so of a wide one on a short link
-    /// the left tail is cut off.
+    /// Normally, with this standard deviation, as network emulators do. No packet arrives before it
+    /// was sent: the left tail of a wide one on a short link is cut off.
     Normal(Span),
 }
 

@@ -55,8 +55,7 @@ fn errors(id: &str, drives: &Drives, fared: &[LapScores]) -> Figure {
     .caption("On laps that taught nothing; bands are 95 % over laps. The lower the better.")
 }
 
-/// The seconds that turn most, on the lap that took neither long nor short: on a straight every
-/// predictor is right, and off the road none.
+/// The seconds that turn most on the median lap: straights are easy, and off the road all fail.
 fn window(drives: &Drives) -> Option<(usize, &LapRun, usize)> {
     let mut by_ticks: Vec<usize> = (0..drives.judged().len()).collect();
     by_ticks.sort_by_key(|number| drives.judged()[*number].ticks());

@@ -30,8 +30,7 @@ const HEADING_HEIGHT: i32 = 36;
 /// More marks on one line would be a caterpillar; the other points are only passed through.
 const MARKS_MAX: usize = 14;
 
-/// Okabe and Ito's palette, in an order that keeps the first few apart in grey print as well.
-/// Yellow is left out: on white it is hard to see; a wine red of Tol's takes its place.
+/// Okabe and Ito's palette, ordered for grey print, with a wine red of Tol's for the pale yellow.
 const PALETTE: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),

@@ -12,8 +12,7 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, show};
 
-/// Is our predictor the best known? Every predictor is asked what an [`Evaluation`] asks, and the
-/// answers are held against what we claim, recording by recording.
+/// Compares our predictor with every other on the questions of an [`Evaluation`], per recording.
 #[derive(Clone, Debug)]
 pub struct AdaptiveClaims {
     /// The matches, and what is asked. Its predictors are ignored: all of them predict.

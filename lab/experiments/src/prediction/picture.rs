@@ -24,8 +24,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The seconds in which a line is about as far off, a second ahead, as it is on average:
-    /// neither the best nor the worst of all. None if no run is that long.
+    /// The seconds in which a line's error a second ahead is about average; none if runs are short.
     pub fn typical(play: &Play) -> Option<Self> {
         const LOOK_AHEAD: u32 = 60;
         let mut windows: Vec<(f64, Self)> = Vec::new();

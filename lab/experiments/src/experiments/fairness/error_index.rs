@@ -50,8 +50,7 @@ const FRONTIER: [LabScheduler; 10] = [
 ];
 const GAMMAS: [f64; 3] = [1.0, 2.0, 4.0];
 /// What a quick prototype of the base index reached on a BZFlag recording, as ratios to 1/3 base:
-/// γ, spread, mean. Whether it left out the height is not known: our base index comes near to it
-/// without. So it is compared with both.
+/// γ, spread, mean. It may have left out the height, so it is compared with and without.
 const PROTOTYPE: [(f64, f64, f64); 3] = [(1.0, 0.32, 0.98), (2.0, 0.24, 1.01), (4.0, 0.17, 1.07)];
 const CROWDS: [usize; 4] = [2, 8, 32, 128];
 const CROWD_SCHEDULERS: [LabScheduler; 3] = [THIRD, TURNS, OURS];

@@ -35,10 +35,9 @@ const SCHEDULERS: [LabScheduler; 3] =
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
 /// None, and the most in the papers' test bed: honest receivers behind it must not pass for liars.
 const JITTERS_MS: [i64; 2] = [0, 180];
-/// How many tanks, each a game of its own with dice of its own, and how long they are watched. An
-/// effect of 5 % must stand out from what chance does by itself: one copy that leaves otherwise
-/// makes every later one another, and the worst of thirty cases of 16 tanks was above 5 % on two
-/// seeds of five. With `--tanks 96` none is (seed 77: 3.7 % at most, interval to 4.9 %).
+/// Tanks, each a game of its own. An effect of 5 % must stand out from chance: the worst of thirty
+/// cases of 16 tanks was above 5 % on two seeds of five. With `--tanks 96` none is (seed 77: 3.7 %
+/// at most, interval to 4.9 %).
 const TANKS: u64 = 32;
 const TANK_LENGTH: Span = Span::from_secs(180);
 /// Loss of the liar's link where it acknowledges lost packets, and of its honest counterpart's.

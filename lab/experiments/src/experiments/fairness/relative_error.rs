@@ -154,9 +154,8 @@ impl Watch<Vec2> for Plans {
     }
 }
 
-/// How far apart receivers are at worst by the actual errors up to a trigger, and what is added if
-/// the newest DR vector arrives as reckoned. At the first trigger no receiver knows the entity, so
-/// none can be wrong about it.
+/// How far apart receivers are at worst by their errors up to a trigger, plus what is added if the
+/// newest DR vector arrives as reckoned. The first trigger, known to no receiver, is left out.
 fn planned_apart(star: &Star<Vec2, Plans>) -> f64 {
     let (plans, observer) = (&star.watch, &star.observers[&ENTITY]);
     let planned = |now: SharedInstant, to: ReceiverId, arrives: SharedInstant| {

@@ -26,8 +26,7 @@ use crate::{cells, show};
 /// Shi 2014's delays, in ticks: 300 to 2100 ms.
 pub(super) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 
-/// How many matches, and how long each is: 12 minutes of play of eight. Ratios between predictors
-/// then move by one or two per cent from seed to seed.
+/// 12 minutes of play of eight: ratios between predictors move by 1 or 2 % from seed to seed.
 const MATCHES: usize = 4;
 const MATCH_SECS: u32 = 180;
 
@@ -47,14 +46,12 @@ struct PlayedMatch {
 /// How Shi 2014 is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// No acceleration is known, so that TDM is a line: Shi 2014's column for TDM grows like one.
-    /// EKB turns to its pattern in l = 0.1 ticks per pixel to the nearest player, as Shi 2014's
-    /// text and its table 1 have it.
+    /// No acceleration is known, so TDM is a line, as Shi 2014's column for it suggests. EKB turns
+    /// to its pattern in l = 0.1 ticks per pixel to the nearest player, as in its text and table 1.
     Usual,
     /// The same with known accelerations: of the last tick or, in recordings, over 100 ms.
     Measured,
-    /// The same as usual, but EKB's transition is equation 17 as printed, which has no l: a tick
-    /// per pixel, and so nearly always the longest one, a second.
+    /// As usual, but EKB's transition is equation 17 as printed, without l: nearly always a second.
     AsPrinted,
 }
 
@@ -322,8 +319,7 @@ impl Field {
         self.all.iter().filter_map(|fared| Some((fared.entrant, fared.summary.as_ref().ok()?)))
     }
 
-    /// A claim, judged if all its predictors could be scored. `why` is the remark if it does not
-    /// hold on our own matches: elsewhere we cannot know.
+    /// A claim, judged if its predictors have scores. `why` is the remark if our matches refute it.
     pub(super) fn claim(
         &self,
         id: String,

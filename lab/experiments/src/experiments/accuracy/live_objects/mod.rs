@@ -62,8 +62,7 @@ struct LiveCase {
     placement: Placement,
     /// The scheduler; where it has a budget, that is one DR vector per trigger.
     scheduler: LabScheduler,
-    /// Whether only what the scheduler wants is sent, as in the papers: no heartbeats, no promises
-    /// to neglected receivers, and no freezing.
+    /// Sends only what the scheduler wants, as in the papers: no heartbeats, promises or freezing.
     is_bare: bool,
     paths: Vec<PathDelays>,
     /// Delays vary evenly by up to this much to either side.

@@ -274,9 +274,8 @@ impl Drop for ChildProcess {
     }
 }
 
-/// How motion is sent in a case, the same for all its processes. Receivers assume that a tank goes
-/// straight on, as in Banavar 2005. Where costs are compared the threshold is a sixth of the usual
-/// one: that makes 500 triggers of 300, and one DR vector less than one per cent.
+/// How motion is sent in a case. Receivers assume straight motion, as in Banavar 2005. Where costs
+/// are compared, a sixth of the usual threshold makes 500 triggers of 300: one is below 1 %.
 fn motion_arguments(case: &LiveCase) -> Vec<&'static str> {
     let arguments = ["--model", "linear", "--threshold", if case.is_bare { "0.05" } else { "0.3" }];
     let bare = case.is_bare.then_some("--as-in-the-papers");
