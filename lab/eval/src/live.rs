@@ -53,7 +53,6 @@ pub struct Sent {
 
 /// A strategy that chooses what to send.
 pub trait LiveModel: Debug + Send {
-    /// Learns from another sample of a player's path.
     fn observe(&mut self, _view: &OwnerView<'_>) {}
 
     fn cut(&mut self, view: &OwnerView<'_>) -> Sent;

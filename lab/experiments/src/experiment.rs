@@ -17,7 +17,6 @@ use crate::laps::LapFile;
 use crate::outcome::Outcome;
 
 pub trait Experiment: Sync {
-    /// What the experiment is called, what it is about, and which options it takes.
     fn declaration(&self) -> &Declaration;
     /// Runs the experiment. The outcome depends on the settings alone, if the experiment [is
     /// repeatable](Declaration::is_repeatable).
@@ -30,7 +29,6 @@ pub struct DeclaredExperiment {
     pub run: fn(&Settings, &dyn Progress) -> Result<Outcome, CannotRun>,
 }
 
-/// What an experiment says about itself.
 #[derive(Clone, Copy)]
 pub struct Declaration {
     pub group: ExperimentGroup,
@@ -72,7 +70,6 @@ pub enum RunOption {
     Live,
 }
 
-/// What an experiment may depend on.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     pub seed: u64,
@@ -92,7 +89,6 @@ pub struct Settings {
     pub executable: Option<PathBuf>,
 }
 
-/// A recording and its name.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// The file's name without its folder.
@@ -163,7 +159,6 @@ impl Declaration {
         settings.given().into_iter().try_for_each(|option| self.check_option(option))
     }
 
-    /// Refuses an option that the experiment does not take.
     pub fn check_option(&self, option: RunOption) -> Result<(), CannotRun> {
         if self.takes(option) {
             return Ok(());
@@ -191,7 +186,6 @@ impl ExperimentGroup {
 }
 
 impl RunOption {
-    /// The option on the command line: `--seed`.
     pub fn flag(self) -> String {
         format!("--{self:?}").to_lowercase()
     }
@@ -222,12 +216,10 @@ impl Settings {
         self
     }
 
-    /// The given delays, or else `usual` milliseconds.
     pub fn delays_or(&self, usual: &[i64]) -> Vec<Span> {
         self.delays.clone().unwrap_or_else(|| usual.iter().copied().map(Span::from_millis).collect())
     }
 
-    /// The given jitter, or else none.
     pub fn jitter_or_none(&self) -> Span {
         self.jitter.unwrap_or(Span::ZERO)
     }

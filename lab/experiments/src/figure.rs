@@ -29,7 +29,6 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// What is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plot {
     /// Values over something, with a band of uncertainty where there is one.
@@ -38,7 +37,6 @@ pub enum Plot {
     Bars(Bars),
     /// Paths in the plane, equally scaled both ways.
     Paths(Vec<Path>),
-    /// How often values fall where.
     Histogram(Histogram),
 }
 
@@ -58,7 +56,6 @@ pub struct Bars {
     pub series: Vec<BarSeries>,
 }
 
-/// The bars of one colour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarSeries {
     pub label: String,
@@ -118,7 +115,6 @@ impl Axis {
         self
     }
 
-    /// Name and unit as they stand beside the axis.
     pub fn heading(&self) -> String {
         match &self.unit {
             Some(unit) => format!("{} ({unit})", self.label),

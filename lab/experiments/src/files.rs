@@ -21,7 +21,6 @@ use crate::trace::{self, TraceTableError};
 /// hours of a large match; beyond it a small bad file would unpack until memory ends.
 pub const INPUT_BYTES_MAX: u64 = 1 << 30;
 
-/// The first bytes of every gzip file.
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 /// The first bytes of every Parquet file, and of no text format here.
 const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
@@ -30,26 +29,48 @@ const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The file could not be read at all.
-    Unreadable { path: PathBuf, error: io::Error },
+    Unreadable {
+        path: PathBuf,
+        error: io::Error,
+    },
     /// The file starts like gzip, but does not unpack.
-    BadGzip { path: PathBuf, error: io::Error },
+    BadGzip {
+        path: PathBuf,
+        error: io::Error,
+    },
     /// The file is larger than [`INPUT_BYTES_MAX`].
-    TooLarge { path: PathBuf },
+    TooLarge {
+        path: PathBuf,
+    },
     /// The file is Parquet, but not the states of a trace.
-    BadTrace { path: PathBuf, error: TraceTableError },
+    BadTrace {
+        path: PathBuf,
+        error: TraceTableError,
+    },
     /// The file beside a trace is not its metadata.
-    BadMetadata { path: PathBuf, error: CsvError },
+    BadMetadata {
+        path: PathBuf,
+        error: CsvError,
+    },
     /// The file is XML, but not a match of Ethereal.
-    BadXml { path: PathBuf, error: XmlError },
+    BadXml {
+        path: PathBuf,
+        error: XmlError,
+    },
     /// The file is a match of Ethereal that cannot be replayed.
-    Ethereal { path: PathBuf, error: EtherealError },
-    /// The file is not a world.
-    World { path: PathBuf, error: WorldError },
-    /// The file is not a recording.
+    Ethereal {
+        path: PathBuf,
+        error: EtherealError,
+    },
+    World {
+        path: PathBuf,
+        error: WorldError,
+    },
     Recording(RecordingError),
-    /// The file is not a list of round trips.
-    Rtt { path: PathBuf, error: CsvError },
+    Rtt {
+        path: PathBuf,
+        error: CsvError,
+    },
 }
 
 /// Results that could not be written. The text is one line: what, where, and the fix.

@@ -20,7 +20,6 @@ pub const INDEX_FILE: &str = "index.html";
 pub enum IndexEntry {
     /// The experiment ran; its report is in the folder of its name.
     Finished(Box<Results>),
-    /// The experiment cannot work with these settings.
     PassedOver {
         experiment: &'static str,
         name: &'static str,

@@ -33,7 +33,6 @@ pub struct Judgement {
     pub expected: String,
 }
 
-/// Whether a claim held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Held,

@@ -52,7 +52,6 @@ pub struct Claim {
     pub id: String,
     pub text: String,
     pub judgement: Judgement,
-    /// The unit of the measured number.
     pub unit: Option<String>,
     /// What the paper itself reports, where it does.
     pub paper: Option<String>,

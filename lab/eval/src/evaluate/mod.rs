@@ -88,7 +88,6 @@ pub struct Summary {
     pub hits_total: f64,
     /// Packets per player and second.
     pub packets_per_sec: f64,
-    /// The same as a mean over players, with its interval.
     pub packets_over_players: Interval,
 }
 
@@ -102,9 +101,7 @@ pub struct HorizonSummary {
     pub hits_percent: f64,
     /// Mean error of each player, in order; NaN for a player without a scored prediction.
     pub player_means: Vec<f64>,
-    /// Mean over players of their mean errors, with its interval.
     pub mean_over_players: Interval,
-    /// The same for the share of hits, in per cent.
     pub hits_over_players: Interval,
 }
 

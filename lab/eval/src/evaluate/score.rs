@@ -4,7 +4,6 @@ use fairpath_predict::{Known, Missing, Predictor, TICKS_AHEAD_MAX};
 use super::{Question, WalkStep, walk};
 use crate::play::{Play, TickRun};
 
-/// The results of one predictor for one player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayerScore {
     pub horizons: Vec<HorizonScore>,
@@ -96,7 +95,6 @@ impl Restarts {
         self.count
     }
 
-    /// Takes the next tick of the player, in order.
     pub fn tick(
         &mut self,
         predictor: &mut dyn Predictor,

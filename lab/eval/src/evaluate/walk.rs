@@ -2,7 +2,6 @@ use fairpath_predict::{Known, Missing, Predictor};
 
 use crate::play::{Play, TickRun};
 
-/// One tick of one player's motion.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkStep<'a> {
     /// Index of the player.

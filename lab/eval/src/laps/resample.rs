@@ -66,7 +66,6 @@ impl TimedLap {
 
 type Sample = (SharedInstant, Vec2);
 
-/// A sample with the known motion at it.
 #[derive(Clone, Copy)]
 struct Fix {
     at: SharedInstant,

@@ -73,7 +73,6 @@ fn median(ascending: &[f64]) -> f64 {
     }
 }
 
-/// Returns the 95 % bootstrap interval of a measure over laps.
 fn drawn(laps: usize, measure: impl Fn(&[usize]) -> f64) -> Option<(f64, f64)> {
     if laps < LAPS_MIN {
         return None;

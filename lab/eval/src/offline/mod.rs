@@ -39,7 +39,6 @@ pub struct Point {
     pub position: Vec2,
 }
 
-/// Returns the path of an owner.
 pub fn points_of(moments: &[Moment]) -> Vec<Point> {
     moments.iter().map(|moment| Point { secs: moment.secs, position: moment.body.position }).collect()
 }

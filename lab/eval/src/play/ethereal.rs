@@ -8,7 +8,6 @@ use fairpath_predict::{Body, Condition, TICK_SECS};
 use super::{Play, Player, TickRun};
 use crate::recording::LengthUnit;
 
-/// Why a recording of Ethereal cannot be replayed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EtherealError {

@@ -36,7 +36,6 @@ pub const HISTORY_TICKS_MAX: usize = 2 * TICKS_AHEAD_MAX as usize;
 /// how regularly a game writes positions; longer, and no player moves straight.
 pub const TOP_SPEED_TICKS: usize = 30;
 
-/// A match, tick by tick.
 #[derive(Clone, Debug)]
 pub struct Play {
     pub unit: LengthUnit,
@@ -129,7 +128,6 @@ impl Play {
 }
 
 impl Player {
-    /// Returns the player's scored motion in seconds.
     pub fn secs(&self) -> f64 {
         self.runs.iter().map(|run| run.truth.len() as f64 * TICK_SECS).sum()
     }

@@ -196,7 +196,6 @@ impl Breaks {
     }
 }
 
-/// The samples of all entities while the file is read.
 struct Tracks<'a> {
     file: &'a str,
     format: Format,

@@ -50,7 +50,6 @@ pub struct Sample {
     pub facing: Option<Facing>,
 }
 
-/// Heading in the plane, and its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facing {
     /// From +x towards +y, in radians.

@@ -20,7 +20,6 @@ pub(super) const COORDINATE_MAX: f64 = 1e9;
 /// Limit of times, in seconds either side of zero: 300 years, so that a Unix time fits.
 pub(super) const TIME_SECS_MAX: f64 = 1e10;
 
-/// The header of a file, and its rows in order.
 pub(super) struct Table<'a> {
     file: &'a str,
     header: Vec<Cow<'a, str>>,

@@ -280,7 +280,6 @@ impl News {
         }
     }
 
-    /// What the eye notices of the first tank.
     fn watch_screen(&mut self) {
         let now = Now::synchronised(self.now);
         let Some(replica) = self.replicas.first() else { return };

@@ -80,8 +80,9 @@ pub enum DisFileError {
         /// What the JSON reader says, with entry, field, line and column as far as they are known.
         reason: String,
     },
-    /// There is nothing in the list, or in the file.
-    Empty { file: String },
+    Empty {
+        file: String,
+    },
     /// A field is missing or makes no sense.
     Field {
         file: String,

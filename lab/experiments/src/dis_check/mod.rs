@@ -55,13 +55,11 @@ pub struct DisReport {
     pub rows: Vec<DisRow>,
     /// The cases of the readings that most programs share.
     pub primary: DisTally,
-    /// The cases of the other readings.
     pub other: DisTally,
     /// The first failures, at most [`FAILURES_LISTED_MAX`].
     pub failures: Vec<DisFailure>,
 }
 
-/// How one reading of one model did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DisRow {
     /// The model's number in the standard.
@@ -91,9 +89,7 @@ pub struct DisFailure {
     pub index: usize,
     pub id: Option<String>,
     pub drm: u8,
-    /// As in [`DisRow::displacement_error_max`].
     pub displacement_error: f64,
-    /// As in [`DisRow::matrix_error_max`].
     pub matrix_error: f64,
 }
 

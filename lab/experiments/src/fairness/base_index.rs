@@ -24,7 +24,6 @@ const HORIZON: Span = Span::from_secs(1);
 const KEPT: f64 = 3.0;
 
 impl BaseIndex {
-    /// With a budget of so many DR vectors per trigger.
     pub fn new(budget: f64, gamma: f64) -> Self {
         Self { budget, gamma, tokens: 0.0 }
     }

@@ -21,7 +21,6 @@ const TANKS: u64 = 30;
 /// None, "moderate" and "high" delay variance in the papers' test bed.
 pub(crate) const JITTERS_MS: [i64; 3] = [0, 100, 180];
 
-/// The circumstances of one experiment.
 pub(crate) struct Bench<'a> {
     pub(crate) motion: Motion,
     pub(crate) delays: Vec<Span>,
@@ -58,7 +57,6 @@ impl<'a> Bench<'a> {
         Ok(Self { motion, delays, settings, progress })
     }
 
-    /// The given jitter, or else these.
     pub(crate) fn jitters(&self, usual_ms: &[i64]) -> Vec<Span> {
         match self.settings.jitter {
             Some(jitter) => vec![jitter],

@@ -10,7 +10,6 @@ pub struct Ratio {
     pub interval: Option<(f64, f64)>,
 }
 
-/// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     Spread,
@@ -49,7 +48,6 @@ pub fn ratio(one: &Score, other: &Score, measure: Measure, seed: u64) -> Ratio {
     Ratio { value, interval: at(0.025).zip(at(0.975)) }
 }
 
-/// What is drawn.
 enum Units<'a> {
     /// Games of one stretch each, by their measure.
     Games(Vec<f64>),

@@ -17,7 +17,6 @@ pub struct Exploration {
     pub receivers: Vec<Receiver>,
     /// DR vectors per trigger; a third of the receivers if not given.
     pub budget: Option<f64>,
-    /// The owner generates a DR vector when receivers are off by more than this length.
     pub threshold: f64,
     pub model: Model,
     /// How many tanks, or how often a recording is played with other random numbers.
@@ -143,7 +142,6 @@ pub(crate) fn cells(score: &Score, reference: &Score, seed: u64) -> Vec<Cell> {
     ]
 }
 
-/// What a reader must know of how it was measured.
 pub(crate) fn notes(motion: &Motion) -> Vec<String> {
     let pooling = if motion.is_recorded() {
         "Errors are summed over all stretches of the recording for each receiver before receivers are compared; plots show the \

@@ -34,7 +34,6 @@ pub(crate) fn over_time(id: &str, title: &str, scores: &[&Score], unit: &str) ->
     ]
 }
 
-/// How far off the ledger was over time.
 pub(crate) fn ledger_off(id: &str, scores: &[&Score], unit: &str) -> Figure {
     let line = |score: &&Score| {
         let Some(game) = score.games.first() else { return Line::default() };

@@ -23,7 +23,6 @@ pub enum Jitter {
 }
 
 impl Receiver {
-    /// A receiver with this one-way delay.
     pub fn at(delay: Span, jitter: Jitter) -> Self {
         let link = LinkConfig::default().delay(delay);
         let link = match jitter {
@@ -56,7 +55,6 @@ impl Receiver {
         Self { name: name.into(), link, lie: Lie::Honest }
     }
 
-    /// The same, but its receipts say something else.
     #[must_use]
     pub fn lying(mut self, lie: Lie) -> Self {
         self.lie = lie;

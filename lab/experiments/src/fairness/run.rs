@@ -25,7 +25,6 @@ pub struct Setup {
     pub trigger: Trigger,
     pub model: MotionKind,
     pub dispatcher: DispatcherConfig,
-    /// Whether the dispatcher is told the round trips that the transport measures on its own.
     pub transport_is_asked: bool,
 }
 
@@ -43,11 +42,9 @@ pub struct Run {
     pub bytes: u64,
     /// For each receiver: its mean distance from the truth, at the ticks since its first DR vector.
     pub distance: Vec<f64>,
-    /// What the ledger believed at each trigger, against the truth.
     pub belief: Belief,
 }
 
-/// How far off the ledger was.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Belief {
     /// When, in seconds from the start: the triggers, which is when schedulers decide.

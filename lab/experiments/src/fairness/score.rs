@@ -11,12 +11,10 @@ pub struct Score {
 /// One game: its stretches one after the other, as if they had been played without a pause.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
-    /// The instants of the series, in seconds.
     pub secs: Vec<f64>,
     pub errors: Vec<Vec<f64>>,
     /// For each stretch: every receiver's accumulated error at its end, counted from its beginning.
     pub stretches: Vec<Vec<f64>>,
-    /// For each stretch: how many DR vectors were sent.
     pub stretch_vectors: Vec<u64>,
     pub triggers: u64,
     pub vectors: Vec<u64>,
@@ -135,7 +133,6 @@ impl Score {
         self.games.iter().map(|game| game.bytes).sum()
     }
 
-    /// The receivers' mean distance from the truth, averaged over games.
     pub fn distance(&self) -> f64 {
         self.average(|game| mean(&game.distance))
     }

@@ -12,7 +12,6 @@ use crate::experiment::{CannotRun, Progress, map_in_order};
 pub struct Drives {
     /// The track or the file.
     pub name: String,
-    /// Whether laps lead back to where they began.
     pub shape: LapShape,
     /// The laps to learn from.
     pub laps: Vec<TimedLap>,
@@ -24,7 +23,6 @@ pub struct Drives {
 pub enum Judged {
     /// By each of the laps, in turn left out of what is learned from.
     EachLeftOut,
-    /// By others.
     By(Vec<TimedLap>),
 }
 

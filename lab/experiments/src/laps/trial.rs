@@ -61,7 +61,6 @@ pub(crate) fn claims(id: &str, drives: &Drives, fared: &[super::LapScores]) -> [
     [claim("linear", Contender::Linear), claim("tdm", Contender::Tdm)]
 }
 
-/// How many laps there are, in a sentence.
 pub(crate) fn note(drives: &Drives) -> String {
     let ticks: usize = drives.judged().iter().map(|lap| lap.ticks()).sum();
     let judged = drives.judged().len();

@@ -91,7 +91,6 @@ impl<H: HostedGame> RemotePlayer<H> {
     }
 }
 
-/// A remote game, whatever its rules.
 pub trait RemoteGame<G: Simulate> {
     /// Plays one frame with `input`. Returns the scene to show, and its own part as drawn.
     fn play(&mut self, rules: &G, input: G::Input, is_compensated: bool) -> (G::State, State<Vec2>);

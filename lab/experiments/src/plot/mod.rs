@@ -70,7 +70,6 @@ pub fn draw(figure: &Figure) -> String {
     )
 }
 
-/// Why drawing cannot fail.
 const IN_MEMORY: &str = "drawing into a string cannot fail";
 
 /// Where everything goes, in pixels shown, and which values the axes span.
@@ -120,7 +119,6 @@ impl Layout {
         self
     }
 
-    /// A value's place in the drawing.
     fn at(&self, x: f64, y: f64) -> (i32, i32) {
         (self.x_at(x), self.y_at(y))
     }
@@ -552,7 +550,6 @@ fn dashes(places: &[(i32, i32)], drawn: f64, left_out: f64) -> Vec<Vec<(i32, i32
     pieces
 }
 
-/// Whether an earlier series has the same colour.
 fn comes_round_again(series: usize) -> bool {
     series >= PALETTE.len()
 }

@@ -3,7 +3,6 @@
 /// Values beyond this are not shown: differences between them would overflow.
 const SHOWN_MAX: f64 = 1e150;
 
-/// One axis: what it spans, and the values it names.
 pub(super) struct AxisTicks {
     low: f64,
     high: f64,
@@ -63,7 +62,6 @@ pub(super) fn decades(values: impl Iterator<Item = f64>) -> AxisTicks {
     if high - low < FINE_DECADES { fine_decades(low, high) } else { whole_decades(low, high) }
 }
 
-/// From one power of ten to another.
 fn whole_decades(low: f64, high: f64) -> AxisTicks {
     let (low, high) = (low.floor(), high.ceil());
     let step = ((high - low) / 8.0).ceil() as usize;
@@ -95,7 +93,6 @@ fn fine_decades(low: f64, high: f64) -> AxisTicks {
 }
 
 impl AxisTicks {
-    /// An axis that names nothing.
     pub(super) fn bare(low: f64, high: f64) -> Self {
         Self { low, high, kind: TickKind::Even, ticks: Vec::new() }
     }

@@ -47,7 +47,6 @@ const CONVERGENCE_LAG_MS: i64 = 300;
 /// Round trips for whose hit counts.
 const FAIRNESS_RTTS_MS: [i64; 5] = [50, 100, 200, 400, 800];
 const MATCHES: u64 = 6;
-/// Round trips to another boat.
 const BOAT_RTTS_MS: [i64; 4] = [100, 300, 700, 1500];
 
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
@@ -405,7 +404,6 @@ impl DelayFindings {
     }
 }
 
-/// Several matches together.
 struct HitTally {
     all: Shots,
     shown_off: f64,

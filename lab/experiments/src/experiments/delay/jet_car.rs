@@ -78,7 +78,6 @@ impl Air {
     }
 }
 
-/// All runs of one kind.
 struct JetCarCell {
     weather: Air,
     rtt: Span,
@@ -162,7 +161,6 @@ impl JetCarRuns {
         rows
     }
 
-    /// Round trips from `from_ms` to `to_ms`.
     fn between(&self, from_ms: i64, to_ms: i64) -> impl Iterator<Item = Span> {
         let range = Span::from_millis(from_ms)..=Span::from_millis(to_ms);
         self.rtts.iter().copied().filter(move |rtt| range.contains(rtt))

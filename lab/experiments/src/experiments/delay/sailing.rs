@@ -102,7 +102,6 @@ impl Sky {
     }
 }
 
-/// Fifteen races of one kind.
 struct SailingCell {
     weather: Sky,
     rtt: Span,

@@ -101,7 +101,6 @@ struct ErrorIndexTable {
     seed: u64,
 }
 
-/// The same settings without the recording's height, if it has any.
 fn flattened(settings: &Settings) -> Option<Settings> {
     let recorded = settings.motion.as_ref().filter(|recorded| !recorded.recording.is_flat())?;
     let flat = Recorded { recording: recorded.recording.clone().without_height(), ..recorded.clone() };
@@ -128,7 +127,6 @@ fn groups_without_height(bench: &Bench<'_>) -> Vec<TrialGroup> {
     play(bench, three_receivers(bench, TrialKind::Flat, Model::Linear))
 }
 
-/// The papers' receivers under every jitter.
 fn three_receivers(bench: &Bench<'_>, kind: TrialKind, model: Model) -> Vec<(TrialGroup, Vec<Receiver>)> {
     let delays: Vec<String> = bench.delays.iter().map(|delay| delay.as_millis_f64().to_string()).collect();
     let group = |jitter| {

@@ -187,7 +187,6 @@ fn cases(delays: &[Span], jitters: &[Span]) -> Vec<LieCase> {
 }
 
 impl LieCase {
-    /// The same game without a liar.
     fn honest(self) -> Self {
         let honest = Self { lie: Lie::Honest, ..self };
         if self.loss > 0.0 { honest } else { Self { liar: 0, ..honest } }
@@ -217,7 +216,6 @@ struct Effect {
     gain: f64,
     /// What it cost the honest receiver that it cost most; below zero all of them gained.
     harm: f64,
-    /// The receiver that it harms most.
     harmed: usize,
 }
 

@@ -134,7 +134,6 @@ fn zigzag(random: &Random) -> Truth<Vec2> {
     Truth { ticks }
 }
 
-/// What was planned at every trigger.
 #[derive(Default)]
 struct Plans {
     triggers: Vec<SharedInstant>,

@@ -135,7 +135,6 @@ fn means(summary: &Summary) -> Vec<f64> {
     summary.horizons.iter().map(|at| at.mean).collect()
 }
 
-/// The least mean error at each delay.
 fn least(summaries: &[&Summary]) -> Vec<f64> {
     let at = |index: usize| {
         summaries.iter().map(|summary| summary.horizons[index].mean).fold(f64::INFINITY, f64::min)

@@ -55,7 +55,6 @@ pub(super) enum Version {
     AsPrinted,
 }
 
-/// A predictor, and how it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entrant {
     pub(super) name: &'static str,
@@ -121,7 +120,6 @@ impl Season {
         Field { all: all.collect(), unit, is_recorded: self.is_recorded }
     }
 
-    /// The first match, for pictures.
     pub(super) fn first(&self) -> (&Watched, &MatchSetup) {
         (&self.scenes[0].watched, &self.scenes[0].stage)
     }
@@ -180,7 +178,6 @@ impl PlayedMatch {
     }
 }
 
-/// One match of bots, everything known.
 fn ethereal(seed: u64, number: usize, secs: u32) -> Result<Play, CannotRun> {
     let seed = Random::from_seed(seed).fork(number as u64).bits();
     let ground = if number.is_multiple_of(2) { Ground::Crossing } else { Ground::Generated };
@@ -309,12 +306,10 @@ impl Field {
         self.all.iter().find(|fared| is_meant(&fared.entrant))?.summary.as_ref().ok()
     }
 
-    /// Those of these names that could be scored.
     pub(super) fn among(&self, names: &[&str], version: Version) -> Vec<&Summary> {
         names.iter().filter_map(|name| self.of(name, version)).collect()
     }
 
-    /// Every entrant that could be scored.
     pub(super) fn scored(&self) -> impl Iterator<Item = (Entrant, &Summary)> {
         self.all.iter().filter_map(|fared| Some((fared.entrant, fared.summary.as_ref().ok()?)))
     }
@@ -401,17 +396,14 @@ impl Field {
     }
 }
 
-/// What [`Field::beside_the_paper`] shows.
 #[derive(Clone, Copy)]
 pub(super) struct Beside<'a> {
     pub(super) unit: &'a str,
     pub(super) paper_unit: &'a str,
     pub(super) decimals: usize,
-    /// The heading of a last column.
     pub(super) total: Option<&'a str>,
 }
 
-/// The columns that go with [`Field::row_begin`].
 pub(super) fn columns_begin() -> Vec<Column> {
     vec![Column::text("predictor", "predictor"), Column::text("version", "version")]
 }

@@ -33,7 +33,6 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 
 /// How many laps the line is made of: Jawad 2017's fifty runs of four drivers.
 const LAPS_LEARNED: usize = 50;
-/// How many laps of each driver judge it.
 const LAPS_JUDGED: u32 = 4;
 
 /// Jawad 2017's table 4.2: delay in ms, mean error with trend line and plain, in its game's units.
@@ -100,7 +99,6 @@ fn all_drives(settings: &Settings) -> Result<Vec<Drives>, CannotRun> {
     Ok(all)
 }
 
-/// What there is to say about motion that has no laps.
 fn without_laps() -> Outcome {
     let claim = Claim::new(
         "X15.paper",

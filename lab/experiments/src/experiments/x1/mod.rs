@@ -43,7 +43,6 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const DELAYS_MS: [i64; 3] = [100, 300, 800];
 /// How much of it a close-up shows, as the paper does.
 const CLOSE_UP: Span = Span::from_secs(5);
-/// How long a scripted tank is watched.
 const LENGTH: Span = Span::from_secs(120);
 /// How many tanks of each script, each with its own dice.
 const TANKS: u64 = 4;
@@ -88,14 +87,11 @@ fn tanks(seed: u64) -> Vec<Motion<Vec2>> {
     ]
 }
 
-/// One motion at one delay.
 struct Measurement {
     motion: String,
     delay: Span,
     mean_speed: f64,
-    /// Through a link whose delay is what was asked for.
     steady: Measured,
-    /// Through one whose delay varies.
     jittery: Measured,
 }
 

@@ -13,7 +13,6 @@ use fairpath_sim::{LinkConfig, SimClock};
 
 use crate::truth::Truth;
 
-/// The ways of placing that are compared.
 const KINDS: [ReplicaKind; WAYS] =
     [ReplicaKind::Local, ReplicaKind::Hop, ReplicaKind::Global, ReplicaKind::GlobalEstimated];
 const WAYS: usize = 4;
@@ -45,7 +44,6 @@ pub(super) struct Measured {
     pub(super) secs: f64,
 }
 
-/// Mean and greatest of some numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extremes {
     sum: f64,
@@ -107,7 +105,6 @@ impl Measured {
     }
 }
 
-/// What happened at one tick, for plots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<V> {
     pub(super) at: SharedInstant,

@@ -12,7 +12,6 @@ pub(super) struct CaseMeasurements {
     pub(super) owner_clock: ClockAccuracy,
     /// How many DR vectors the owner exported from beginning to end.
     pub(super) triggers: u64,
-    /// The tank's greatest speed meanwhile.
     pub(super) speed_max: f64,
     pub(super) secs: f64,
 }

@@ -55,7 +55,6 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     Ok(outcome)
 }
 
-/// One way to play it.
 #[derive(Clone, Debug)]
 struct LiveCase {
     name: &'static str,
@@ -109,14 +108,12 @@ struct ProcessLog {
 /// A process's shared clock, compared with the machine's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ClockAccuracy {
-    /// How often the clocks were compared.
     looks: u64,
     /// How often the clock was off by no more than the uncertainty that it stated.
     covered: u64,
     /// How far ahead it was on average.
     off_ms_mean: f64,
     off_ms_max: f64,
-    /// The uncertainty that it stated on average.
     stated_ms_mean: f64,
     stated_ms_max: f64,
 }
@@ -389,7 +386,6 @@ fn figures(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Vec<Figure> {
     ]
 }
 
-/// What is drawn of the errors over time.
 const CLOSE_UP_SECS: f64 = 10.0;
 
 fn error_over_time(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Figure {

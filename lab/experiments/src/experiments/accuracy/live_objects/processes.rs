@@ -184,7 +184,6 @@ impl Launcher<'_> {
         Ok(CaseLogs { owner: log(owner)?, receivers })
     }
 
-    /// The summary that a process printed at its end.
     fn summary(&self, process: &ChildProcess) -> Result<Value, Failure> {
         let text = fs::read_to_string(self.folder.path().join(format!("{}.json", process.name)))?;
         let parsed = serde_json::from_str(&text);
@@ -246,7 +245,6 @@ impl RunningCase<'_> {
 /// A process that does not outlive this one.
 struct ChildProcess {
     name: String,
-    /// The file that its standard error goes to.
     stderr: PathBuf,
     child: Child,
 }
@@ -288,7 +286,6 @@ fn middleman_config(server: &str, delays: PathDelays, jitter: Span) -> Result<Mi
     Ok(config.each_way(link(delays.up), link(delays.down)))
 }
 
-/// The number of DR vectors that a server's summary has for a client.
 fn vectors_sent_to(client: &Value, server: &Value) -> u64 {
     let clients = server["clients"].as_array().map_or(&[][..], Vec::as_slice);
     let found = clients.iter().find(|each| each["client"] == *client);

@@ -25,13 +25,11 @@ use crate::outcome::Claim;
 /// How much longer than its length a run may take: greeting, slow machine, last state.
 const END_WITHIN: Duration = Duration::from_secs(30);
 
-/// The runs to make, all at once.
 struct LivePlan {
     rtts: Vec<Span>,
     runs: u64,
 }
 
-/// A player's end of one run.
 struct LiveRun<'a, H: HostedGame> {
     remote: RemotePlayer<H>,
     rtt: Span,
