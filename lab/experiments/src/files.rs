@@ -29,48 +29,26 @@ const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    Unreadable {
-        path: PathBuf,
-        error: io::Error,
-    },
+    /// The file could not be read at all.
+    Unreadable { path: PathBuf, error: io::Error },
     /// The file starts like gzip, but does not unpack.
-    BadGzip {
-        path: PathBuf,
-        error: io::Error,
-    },
+    BadGzip { path: PathBuf, error: io::Error },
     /// The file is larger than [`INPUT_BYTES_MAX`].
-    TooLarge {
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// The file is Parquet, but not the states of a trace.
-    BadTrace {
-        path: PathBuf,
-        error: TraceTableError,
-    },
+    BadTrace { path: PathBuf, error: TraceTableError },
     /// The file beside a trace is not its metadata.
-    BadMetadata {
-        path: PathBuf,
-        error: CsvError,
-    },
+    BadMetadata { path: PathBuf, error: CsvError },
     /// The file is XML, but not a match of Ethereal.
-    BadXml {
-        path: PathBuf,
-        error: XmlError,
-    },
+    BadXml { path: PathBuf, error: XmlError },
     /// The file is a match of Ethereal that cannot be replayed.
-    Ethereal {
-        path: PathBuf,
-        error: EtherealError,
-    },
-    World {
-        path: PathBuf,
-        error: WorldError,
-    },
+    Ethereal { path: PathBuf, error: EtherealError },
+    /// The file is not a world.
+    World { path: PathBuf, error: WorldError },
+    /// The file is not a recording.
     Recording(RecordingError),
-    Rtt {
-        path: PathBuf,
-        error: CsvError,
-    },
+    /// The file is not a list of round trips.
+    Rtt { path: PathBuf, error: CsvError },
 }
 
 /// Results that could not be written. The text is one line: what, where, and the fix.
@@ -240,11 +218,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-impl From<RecordingError> for OpenError {
-    fn from(error: RecordingError) -> Self {
-        Self::Recording(error)
-    }
-}
+wrap!(OpenError: Recording(RecordingError));
 
 impl std::error::Error for OpenError {}
 

@@ -199,23 +199,7 @@ impl From<&str> for Cell {
     }
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<f64> for Cell {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<u64> for Cell {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
+wrap!(Cell: Text(String), Number(f64), Count(u64));
 
 impl From<usize> for Cell {
     fn from(count: usize) -> Self {

@@ -49,7 +49,6 @@ fn short_exponent(number: f64) -> String {
     }
 }
 
-/// Without zeros that say nothing.
 fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }

@@ -117,23 +117,7 @@ impl TanksMatch {
     }
 }
 
-impl From<ConfigError> for RecordError {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error)
-    }
-}
-
-impl From<TraceTableError> for RecordError {
-    fn from(error: TraceTableError) -> Self {
-        Self::Trace(error)
-    }
-}
-
-impl From<OutputError> for RecordError {
-    fn from(error: OutputError) -> Self {
-        Self::Output(error)
-    }
-}
+wrap!(RecordError: Config(ConfigError), Trace(TraceTableError), Output(OutputError));
 
 impl std::error::Error for RecordError {}
 

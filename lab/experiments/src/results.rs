@@ -59,12 +59,10 @@ pub struct Results {
 /// The content of a recording, in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MotionSummary {
-    /// The file's name without its folder.
     pub file: String,
     /// The number of players. Balls and shots do not count, here and below.
     pub entities: usize,
     pub stretches: usize,
-    /// The length of all stretches together.
     pub secs: f64,
     pub unit: String,
 }

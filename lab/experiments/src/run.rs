@@ -63,17 +63,7 @@ fn file(name: &str, text: String) -> OutputFile {
     OutputFile { name: name.into(), bytes: text.into_bytes() }
 }
 
-impl From<CannotRun> for RunError {
-    fn from(error: CannotRun) -> Self {
-        Self::CannotRun(error)
-    }
-}
-
-impl From<OutputError> for RunError {
-    fn from(error: OutputError) -> Self {
-        Self::Output(error)
-    }
-}
+wrap!(RunError: CannotRun(CannotRun), Output(OutputError));
 
 impl std::error::Error for RunError {}
 

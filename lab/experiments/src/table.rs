@@ -67,10 +67,11 @@ pub enum TableError {
         column: String,
     },
     /// The file has a column of a kind we do not write.
-    UnknownKind { column: String },
+    UnknownKind {
+        column: String,
+    },
     /// There are more than [`ROWS_MAX`] rows.
     TooLong,
-    /// The file is not Parquet, or broken.
     Parquet(ParquetError),
 }
 
@@ -377,11 +378,7 @@ fn without_panic(read: impl FnOnce() -> Result<Table, TableError> + UnwindSafe) 
     done.unwrap_or_else(|_| Err(ParquetError::General("it is broken".into()).into()))
 }
 
-impl From<ParquetError> for TableError {
-    fn from(error: ParquetError) -> Self {
-        Self::Parquet(error)
-    }
-}
+wrap!(TableError: Parquet(ParquetError));
 
 impl std::error::Error for TableError {}
 

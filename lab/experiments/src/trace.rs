@@ -116,7 +116,6 @@ pub enum TraceTableError {
     Missing(String),
     /// The metadata is not what the schema says.
     Metadata(CsvError),
-    /// A row cannot be written as text.
     Row(CsvError),
     Table(TableError),
 }
@@ -216,17 +215,7 @@ fn cells<C: TraceColumn>(table: &Table, name: Option<&&str>) -> Result<Vec<C>, T
     cells.ok_or_else(|| TraceTableError::Missing(name.into()))
 }
 
-impl From<CsvError> for TraceTableError {
-    fn from(error: CsvError) -> Self {
-        Self::Metadata(error)
-    }
-}
-
-impl From<TableError> for TraceTableError {
-    fn from(error: TableError) -> Self {
-        Self::Table(error)
-    }
-}
+wrap!(TraceTableError: Metadata(CsvError), Table(TableError));
 
 impl std::error::Error for TraceTableError {}
 

@@ -2,6 +2,7 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_predict::{Body, LapPart, TICK_RATE};
 
+use crate::play::{ACCELERATION_WINDOW, TICK_PHASE};
 use crate::recording::{RecordedLap, VELOCITY_WINDOW};
 
 /// A lap at 60 ticks a second.
@@ -23,16 +24,6 @@ pub struct LapRun {
 
 /// Longest gap that is joined. 250 ms bridges two lost fixes of a 10 Hz receiver, not a tunnel.
 const GAP_MAX: Span = Span::from_millis(250);
-
-/// How far back the acceleration estimate looks: to the newest sample at least this much older. 100
-/// ms: it is a difference of differences, and over one frame at 60 Hz positions rounded to 1 mm
-/// would be 3 m/s² of noise.
-const ACCELERATION_WINDOW: Span = Span::from_millis(100);
-
-/// Offset of the first tick from the first sample. A recording at 60 Hz has its samples at the
-/// ticks, apart from rounding. Without the offset, rounding would make every other sample a tick
-/// late.
-const TICK_PHASE: Span = Span::from_micros(500);
 
 impl TimedLap {
     /// Resamples a recorded lap causally, as [`Play`](crate::play) does.

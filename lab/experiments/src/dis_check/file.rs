@@ -80,9 +80,8 @@ pub enum DisFileError {
         /// What the JSON reader says, with entry, field, line and column as far as they are known.
         reason: String,
     },
-    Empty {
-        file: String,
-    },
+    /// There is nothing in the list, or in the file.
+    Empty { file: String },
     /// A field is missing or makes no sense.
     Field {
         file: String,

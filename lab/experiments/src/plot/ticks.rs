@@ -186,7 +186,6 @@ fn label(value: f64, step: f64) -> String {
     }
 }
 
-/// 0.02, 2, 200 where that is short, and 2 × 10⁻⁹ beyond.
 fn times_power_of_ten(factor: i32, exponent: i32) -> String {
     match (factor, exponent) {
         (1, _) => power_of_ten(exponent),

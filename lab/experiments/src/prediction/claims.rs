@@ -76,7 +76,6 @@ impl Experiment for AdaptiveClaims {
     }
 }
 
-/// The scores of all predictors on one recording.
 pub(super) struct Contest {
     file: String,
     unit: String,
@@ -98,7 +97,6 @@ enum ClaimMeasure {
     Packets,
 }
 
-/// Ours beside the best of the others.
 struct Compared {
     ours: f64,
     best: f64,

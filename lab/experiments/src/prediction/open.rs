@@ -8,7 +8,6 @@ use fairpath_predict::Grid;
 
 use crate::files::{OpenError, file_name, read, recording_from};
 
-/// A match that was opened, and what to call it.
 #[derive(Clone, Debug)]
 pub struct Watched {
     /// The file's name without its folder.

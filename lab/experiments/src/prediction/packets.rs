@@ -145,7 +145,6 @@ fn secs_of(path: &Path) -> f64 {
     last.secs - first.secs
 }
 
-/// Why some predictors have no number here.
 const NO_LIVE_FORM: &str = "n/a: what it places does not follow from one DR vector alone";
 
 fn without_live_form() -> Vec<&'static str> {

@@ -51,7 +51,6 @@ const KNOBS: [Tunable; 9] = [
     Tunable { name: "distance_in_hits", values: [0.03, 0.1, 0.3], of: |config| &mut config.distance_in_hits },
 ];
 
-/// The chosen value of each parameter.
 type Choice = [usize; KNOBS.len()];
 
 impl Experiment for Tuning {
