@@ -123,7 +123,6 @@ fn indented(text: &str) -> String {
 
 /// A command and when it is due, since the start.
 type Timed = (Span, Command);
-
 /// The longest line a person types, with room for a path.
 const LINE_BYTES_MAX: u64 = 8192;
 /// Lines that wait while one is carried out.

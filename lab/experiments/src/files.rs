@@ -20,7 +20,6 @@ use crate::trace::{self, TraceTableError};
 /// The largest file that is read, unpacked. 1 GiB: 900 s of ten tanks at 60 Hz is 35 MB, so this is
 /// hours of a large match; beyond it a small bad file would unpack until memory ends.
 pub const INPUT_BYTES_MAX: u64 = 1 << 30;
-
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 /// The first bytes of every Parquet file, and of no text format here.
 const PARQUET_MAGIC: [u8; 4] = *b"PAR1";

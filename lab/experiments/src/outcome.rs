@@ -4,7 +4,6 @@ use crate::figure::Figure;
 use crate::judge::Judgement;
 use crate::quantity::{decimals_for, show_fixed};
 
-/// Everything that an experiment found.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub rows: Rows,

@@ -56,7 +56,6 @@ pub struct Results {
     pub notes: Vec<String>,
 }
 
-/// The content of a recording, in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MotionSummary {
     pub file: String,

@@ -40,17 +40,11 @@ pub struct Table {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// 64-bit integers: times in microseconds.
     I64(Vec<i64>),
-    /// 64-bit integers that not every row has: when something became known.
     OptionalI64(Vec<Option<i64>>),
-    /// 64-bit counts: generations, packets.
     U64(Vec<u64>),
-    /// 32-bit counts: entities, bytes.
     U32(Vec<u32>),
-    /// 32-bit counts that not every row has: viewers.
     OptionalU32(Vec<Option<u32>>),
-    /// 16-bit counts: lives.
     U16(Vec<u16>),
     /// Measurements. NaN is kept.
     F64(Vec<f64>),
@@ -287,7 +281,6 @@ impl Column {
         written.map(drop)
     }
 
-    /// Appends one row group's values.
     fn read(&mut self, name: &str, reader: ColumnReader, rows: usize) -> Result<(), TableError> {
         match (self, reader) {
             (Self::I64(values), ColumnReader::Int64ColumnReader(from)) => values.extend(all(from, rows)?),

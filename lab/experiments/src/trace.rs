@@ -18,7 +18,6 @@ use fairpath_sim::trace::{
 use crate::files::OutputFile;
 use crate::table::{Column, Table, TableError};
 
-/// How the tables of a trace are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
     /// Small and quick, for machines.
@@ -90,7 +89,6 @@ pub fn read_followed(parquet: Vec<u8>) -> Result<Vec<FollowedRow>, TraceTableErr
     FollowedRow::from_table(&Table::from_parquet(parquet)?)
 }
 
-/// A row of a trace that can be kept in a file.
 pub trait TraceRow: Sized {
     fn to_text(rows: &[Self]) -> Result<String, CsvError>;
     /// The rows as columns, with the run's metadata as notes.
@@ -114,13 +112,11 @@ pub fn metadata_of(table: &Table) -> Result<Metadata, TraceTableError> {
 pub enum TraceTableError {
     /// The table lacks this column or note, or it is of another kind.
     Missing(String),
-    /// The metadata is not what the schema says.
     Metadata(CsvError),
     Row(CsvError),
     Table(TableError),
 }
 
-/// A kind of cell that fills a column.
 trait TraceColumn: Sized {
     fn column(cells: impl Iterator<Item = Self>) -> Column;
     fn cells(column: &Column) -> Option<Vec<Self>>;

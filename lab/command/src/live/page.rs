@@ -27,7 +27,6 @@ pub(super) struct PageOptions {
 
 /// The files that the build took in; none in a plain build.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
-
 /// The file that names the results there are.
 const RESULTS: &str = "results/index.json";
 /// How much of a results folder is served. Each experiment writes a few hundred KB.

@@ -198,7 +198,6 @@ fn area_of(field: Area, rules: &JetCarConfig, middle: Vec2, size: Vec2) -> Area 
     }
 }
 
-/// Fills what of an area is in the field.
 fn fill_within(canvas: &mut TextCanvas, field: Area, area: Area, character: char, colour: Color) {
     let left = area.left.max(field.left);
     let top = area.top.max(field.top);

@@ -11,7 +11,7 @@ use fairpath_games::shared::RoundTrip;
 pub(super) enum GameLink<G: Simulate> {
     /// In this process, at the end of a simulated way.
     Here(Box<RoundTrip<G>>),
-    /// Elsewhere.
+    /// On another machine.
     Elsewhere { far: Box<dyn RemoteGame<G>>, compensates: bool, shown: G::State, drawn_own: State<Vec2> },
 }
 
@@ -27,7 +27,6 @@ impl<G: Simulate> GameLink<G> {
         }
     }
 
-    /// How it stands with a server elsewhere, if it is elsewhere.
     pub(super) fn status(&self) -> Option<PlayerStatus> {
         match self {
             Self::Here(_) => None,

@@ -101,7 +101,6 @@ impl SailingOptions {
     }
 }
 
-/// Both ends of a race, and the hands between them.
 pub(super) struct SailingPlayer {
     rules: SailingConfig,
     common: Common,
@@ -117,7 +116,6 @@ pub(super) struct SailingPlayer {
     began: SharedInstant,
 }
 
-/// The player's seat.
 const OWN: usize = 0;
 /// How far a press moves the rudder and the sheet.
 const RUDDER_PRESS: f64 = 0.2;

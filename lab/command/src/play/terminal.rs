@@ -18,7 +18,6 @@ pub(super) struct Terminal {
     out: io::Stdout,
 }
 
-/// A key that means something to a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Up,
@@ -60,7 +59,6 @@ impl Terminal {
         }
     }
 
-    /// An empty canvas as large as the terminal is now.
     pub(super) fn canvas(&self) -> io::Result<TextCanvas> {
         let (width, height) = size()?;
         Ok(TextCanvas::new(width, height))

@@ -23,7 +23,6 @@ use crate::recording::RecordedLap;
 
 /// Unscored ticks at the start of a run: 0.25 s, after which every estimate has its whole window.
 pub const FIRST_SCORED: usize = 15;
-
 /// A lap is closed if it ends nearer to its start than this part of its length.
 const CLOSED_WITHIN: f64 = 0.05;
 

@@ -34,10 +34,8 @@ pub use self::file::{DisFileError, FieldProblem};
 /// the program that computes the expected values. The models come within 1e-14 over seconds and
 /// 1e-11 over thousands of turns, so a failure is a mistake and not a rounding.
 pub const DISPLACEMENT_TOLERANCE: f64 = 1e-9;
-
 /// How far each number of the orientation's matrix may be off.
 pub const MATRIX_TOLERANCE: f64 = 1e-9;
-
 /// How many failures a report lists one by one: enough to see a pattern, few enough to read.
 pub const FAILURES_LISTED_MAX: usize = 10;
 

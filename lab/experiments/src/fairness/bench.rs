@@ -17,7 +17,6 @@ const DELAYS_MS: [i64; 3] = [800, 500, 200];
 /// Tanks, each a game of its own. 30: a ratio of means is then sure to 2 or 3 %, so that few
 /// verdicts hang on the seed; with 10 it was twice that.
 const TANKS: u64 = 30;
-
 /// None, "moderate" and "high" delay variance in the papers' test bed.
 pub(crate) const JITTERS_MS: [i64; 3] = [0, 100, 180];
 

@@ -77,7 +77,6 @@ impl Exploration {
     }
 }
 
-/// One row per trial, with ratios to the reference.
 pub(crate) fn table(scores: &[&Score], reference: &Score, unit: &str, seed: u64) -> Rows {
     let mut rows = Rows::new([vec![Column::text("scheduler", "scheduler")], columns(unit)].concat());
     for score in scores {

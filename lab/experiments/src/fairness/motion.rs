@@ -76,7 +76,6 @@ impl Motion {
         }
     }
 
-    /// Of how many runs one game consists.
     pub(super) fn stretches(&self) -> usize {
         match &self.truths {
             Truths::Tanks(_) => 1,

@@ -36,7 +36,6 @@ pub struct Run {
     pub errors: Vec<Vec<f64>>,
     /// How many DR vectors were generated.
     pub triggers: u64,
-    /// How many copies each receiver was sent.
     pub vectors: Vec<u64>,
     /// How many bytes that was for all of them together.
     pub bytes: u64,

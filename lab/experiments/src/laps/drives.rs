@@ -34,7 +34,6 @@ pub struct LapScores {
 
 /// Errors of one predictor on one lap, horizon by horizon.
 type LapErrors = Vec<Vec<f64>>;
-
 /// Of fewer laps none can be left out: what is left would teach nothing.
 const LAPS_MIN: usize = 3;
 

@@ -13,7 +13,6 @@ use fairpath_net::{ConnectError, ConnectionState, NetClient, NetClientConfig, Tr
 
 use super::{BUDGET, CLASSES, CONNECT_WITHIN};
 
-/// A player whose game runs at a server.
 pub struct RemotePlayer<H: HostedGame> {
     client: NetClient<Vec2>,
     guest: HostedClient<H>,

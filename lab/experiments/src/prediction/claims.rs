@@ -192,7 +192,6 @@ fn live_packets(watched: &Watched, stage: &MatchSetup, threshold: f64, name: &st
     live::packets(&watched.paths, &mut *model.make(stage, threshold), threshold)
 }
 
-/// Mean error, hits and packets, for each mode.
 pub(super) fn of_both_modes(contests: &[Contest]) -> Vec<Claim> {
     MODES.iter().flat_map(|mode| claims(contests, *mode)).collect()
 }

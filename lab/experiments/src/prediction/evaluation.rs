@@ -14,7 +14,6 @@ use crate::{cells, show};
 /// How far ahead predictions are asked for unless something else is: Shi 2014's delays.
 pub const HORIZONS_MS: [f64; 7] = [300.0, 600.0, 900.0, 1200.0, 1500.0, 1800.0, 2100.0];
 
-/// Which predictors to score on which matches.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
     pub watched: Vec<Watched>,

@@ -14,7 +14,6 @@ const FAN_TICKS: usize = 20;
 /// How far each fan reaches: Shi 2014's longest delay, 2.1 s.
 const AHEAD_TICKS: u32 = 126;
 
-/// A few seconds of one player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The player: an index into the play's players.

@@ -125,7 +125,6 @@ impl<'a> TuningMatch<'a> {
         Ok(Self { watched, line: Summary::of(&scores), stage, question })
     }
 
-    /// Both modes with these numbers.
     fn ours(&self, config: AdaptiveConfig) -> Vec<Summary> {
         let objectives = [Objective::Mean, Objective::Hits { radius: self.stage.hit_radius() }];
         let summary = |objective| {
@@ -160,7 +159,6 @@ fn loss(ours: &Summary, line: &Summary) -> f64 {
 struct TuningTrials<'a> {
     scenes: &'a [TuningMatch<'a>],
     progress: &'a dyn Progress,
-    /// The loss on each match.
     losses: BTreeMap<Choice, Vec<f64>>,
 }
 

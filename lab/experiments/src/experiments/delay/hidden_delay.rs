@@ -98,7 +98,6 @@ struct DelayFindings {
     figures: Vec<Figure>,
 }
 
-/// What a row has of a way, where it has it.
 #[derive(Default)]
 struct DelayMeasurements {
     smoothness: Option<(f64, f64)>,

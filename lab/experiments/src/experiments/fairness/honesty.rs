@@ -120,7 +120,6 @@ impl Guard {
     }
 }
 
-/// One game, with one liar or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LieCase {
     scheduler: LabScheduler,
@@ -339,7 +338,6 @@ impl HonestyResults {
         rows
     }
 
-    /// The case of these in which the effect is worst.
     fn worst(
         &self,
         scheduler: LabScheduler,

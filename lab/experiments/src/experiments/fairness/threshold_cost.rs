@@ -30,7 +30,6 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const THRESHOLDS: [f64; 6] = [0.1, 0.2, 0.3, 0.6, 1.2, 2.4];
 /// Budgets, in DR vectors per trigger and receiver.
 const BUDGETS: [f64; 9] = [0.1, 0.2, 1.0 / 3.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
-/// The schemes that have a budget.
 const SCHEMES: [LabScheduler; 3] =
     [LabScheduler::PROBABILISTIC, LabScheduler::DETERMINISTIC, LabScheduler::ERROR_INDEX];
 

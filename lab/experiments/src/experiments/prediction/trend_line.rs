@@ -136,7 +136,6 @@ fn recorded((number, lap): (usize, &Lap)) -> RecordedLap {
     RecordedLap { name: (number + 1).to_string(), samples: samples.collect() }
 }
 
-/// With the reason, where it did not hold.
 fn explained(claim: Claim, why_not: &str) -> Claim {
     if claim.judgement.is_refuted() { claim.remark(why_not) } else { claim }
 }

@@ -66,7 +66,6 @@ fn run_experiment(settings: &Settings, progress: &dyn Progress) -> Result<Outcom
     }
 }
 
-/// Truths that are measured together.
 struct Motion<V: Planar> {
     name: String,
     model: MotionKind,

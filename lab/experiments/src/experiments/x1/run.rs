@@ -21,7 +21,6 @@ pub(super) const HOP: usize = 1;
 pub(super) const GLOBAL: usize = 2;
 /// Global placement on the clock that the receiver estimates through its own links.
 pub(super) const ESTIMATED: usize = 3;
-
 /// The trigger's threshold in units of length: a tenth of a tank's width.
 pub(super) const THRESHOLD: f64 = 0.3;
 

@@ -121,7 +121,6 @@ struct ClockAccuracy {
 /// How long a case is played by default. Connecting at 800 ms each way takes ten seconds, and what
 /// is left is some 400 triggers: enough that one DR vector more or less is not one per cent.
 const LENGTH: Span = Span::from_secs(130);
-
 /// One-way delays, as in Banavar 2005's experiments on fairness.
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
 /// How much longer the way to a receiver is than the way back, in the case where they differ.
