@@ -174,7 +174,6 @@ fn sign(verdict: Verdict) -> char {
     }
 }
 
-/// Paths as a shell takes them, one after another.
 pub(crate) fn all_quoted(paths: &[PathBuf]) -> String {
     let words: Vec<String> = paths.iter().map(|path| quoted(&path.to_string_lossy())).collect();
     words.join(" ")

@@ -61,7 +61,6 @@ pub trait LiveModel: Debug + Send {
 /// What an owner knows when a new sample of a player's path has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnerView<'a> {
-    /// Index of the player.
     pub subject: usize,
     /// The path up to the present. Never empty, never across a break.
     pub past: &'a [Moment],

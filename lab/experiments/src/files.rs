@@ -1,5 +1,4 @@
-//! Files in and out: recordings plain or gzipped, and results that are either all there or not
-//! there at all.
+//! Files in and out: recordings plain or gzipped, and results that are complete or not there.
 
 use std::fmt;
 use std::fs;

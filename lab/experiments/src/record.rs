@@ -1,5 +1,4 @@
-//! Plays a match of bots and writes it to files: see [`trace`](crate::trace) for the
-//! files.
+//! Plays a match of bots and writes it to files, as [`trace`](crate::trace) describes them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -86,7 +86,6 @@ pub struct Summary {
     pub horizons: Vec<HorizonSummary>,
     /// Mean over the horizons of the share of hits, in per cent.
     pub hits_total: f64,
-    /// Packets per player and second.
     pub packets_per_sec: f64,
     pub packets_over_players: Interval,
 }

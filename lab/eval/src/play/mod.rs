@@ -1,12 +1,9 @@
 //! A match as predictors see it: all players at every tick of 1/60 s, each tick from earlier
 //! samples only.
 //!
-//! A recording has the rate at which its game wrote it. [`Play::from_recording`] resamples it
-//! *causally*: the [`Body`] of a tick follows from samples at or before the tick. Velocity is the
-//! slope of the last 25 ms, acceleration the slope of velocities over [`ACCELERATION_WINDOW`], and
-//! the position continues at that velocity from the newest sample. So a predictor never sees the
-//! future. The truth, against which predictions are scored, is stored apart as [`TickRun::truth`]:
-//! there the path between two samples is interpolated.
+//! [`Play::from_recording`] resamples a recording *causally*, see `resample`: the [`Body`] of a tick
+//! follows from samples at or before it, so a predictor never sees the future. The truth, against
+//! which predictions are scored, is [`TickRun::truth`], interpolated between samples.
 //!
 //! [`Play::from_ethereal`] takes everything at every tick from the game itself: health, ammunition,
 //! keys and walls too.

@@ -46,7 +46,6 @@ impl Play {
     }
 }
 
-/// Maps ticks to instants.
 struct Ticks {
     begin: SharedInstant,
 }

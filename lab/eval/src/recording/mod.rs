@@ -48,7 +48,6 @@ pub use stretch::{Facing, GAP_MAX, Sample, Stretch, VELOCITY_WINDOW, Velocity};
 use stretch::estimate_turn_rates;
 use table::Table;
 
-/// The name of the ball in a team recording.
 pub const BALL: &str = "ball";
 
 /// Bytes, and their name for errors.
@@ -59,7 +58,6 @@ pub struct Source<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Recorded motion, cut into clean stretches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     pub format: Format,

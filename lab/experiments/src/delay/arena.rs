@@ -42,7 +42,6 @@ pub struct Trial {
     pub seed: u64,
 }
 
-/// The tanks that are shot at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
     /// All tanks are bots: they drive at each other, shoot, and dodge the shots that they see.

@@ -1,5 +1,4 @@
-//! What the papers' fairness experiments have in common: three receivers, three jitters, the same
-//! table and figures.
+//! What the papers' fairness experiments share: receivers, jitters, table and figures.
 
 use fairpath::time::Span;
 

@@ -1,5 +1,4 @@
-//! Free exploration: any schedulers, any receivers, any budget, on any motion. What `fairpath lab
-//! fairness` runs.
+//! Free exploration of schedulers, receivers, budgets and motion: `fairpath lab fairness`.
 
 use fairpath::time::Span;
 

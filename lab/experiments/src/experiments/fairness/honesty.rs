@@ -1,5 +1,4 @@
-//! H: does a receiver gain by lying to the sender? Aggarwal 2005 warns that it might; the claims
-//! are ours.
+//! H: does a receiver gain by lying to the sender, as Aggarwal 2005 warns? The claims are ours.
 
 use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::time::Span;

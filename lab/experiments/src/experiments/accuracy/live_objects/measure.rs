@@ -16,7 +16,6 @@ pub(super) struct CaseMeasurements {
     pub(super) secs: f64,
 }
 
-/// The errors of one receiver, frame by frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceiverErrors {
     /// When, since the owner began to drive.

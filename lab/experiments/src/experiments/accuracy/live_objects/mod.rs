@@ -324,7 +324,6 @@ fn mean_off_ms(measured: &CaseMeasurements) -> f64 {
 }
 
 impl CaseMeasurements {
-    /// How far apart the receivers' mean errors are.
     fn spread(&self) -> f64 {
         spread(&self.receivers.iter().map(|seen| mean(&seen.errors)).collect::<Vec<_>>())
     }

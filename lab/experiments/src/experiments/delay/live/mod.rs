@@ -1,5 +1,4 @@
-//! Experiments over real sockets, through a middleman: few runs, short, and all at once, because
-//! the clock is real.
+//! Experiments over real sockets, through a middleman: few short runs, all at once.
 
 pub(super) mod aiming;
 pub(super) mod jet_car;
