@@ -42,15 +42,9 @@ pub struct Written {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The file's name does not say which format it is to have.
     UnknownEnding(PathBuf),
     IsDirectory(PathBuf),
-    /// The recording would be too long to be read again.
-    TooLong {
-        /// How many seconds it may be with this many players.
-        secs_max: u32,
-    },
-    /// No seconds, or no players.
+    TooLong { secs_max: u32 },
     Nothing,
     TooManyBoxes,
     Config(ConfigError),

@@ -56,15 +56,8 @@ pub enum Column {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TableError {
-    Uneven {
-        /// The first column whose length differs from the first one's.
-        column: String,
-    },
-    /// The file has a column of a kind we do not write.
-    UnknownKind {
-        column: String,
-    },
-    /// There are more than [`ROWS_MAX`] rows.
+    Uneven { column: String },
+    UnknownKind { column: String },
     TooLong,
     Parquet(ParquetError),
 }

@@ -1,9 +1,9 @@
 //! A match as predictors see it: all players at every tick of 1/60 s, each tick from earlier
 //! samples only.
 //!
-//! [`Play::from_recording`] resamples a recording *causally*, see `resample`: the [`Body`] of a tick
-//! follows from samples at or before it, so a predictor never sees the future. The truth, against
-//! which predictions are scored, is [`TickRun::truth`], interpolated between samples.
+//! [`Play::from_recording`] resamples a recording *causally*, see `resample`: the [`Body`] of a
+//! tick follows from samples at or before it, so a predictor never sees the future. The truth,
+//! against which predictions are scored, is [`TickRun::truth`], interpolated between samples.
 //!
 //! [`Play::from_ethereal`] takes everything at every tick from the game itself: health, ammunition,
 //! keys and walls too.

@@ -19,35 +19,22 @@ pub struct RecordingError {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There are no bytes, or only white space.
     Empty,
-    /// The bytes are not UTF-8.
     NotText,
-    /// The header matches no known format.
     UnknownHeader(String),
     MissingColumn,
     RepeatedColumn,
-    FieldCount {
-        header: usize,
-        row: usize,
-    },
+    FieldCount { header: usize, row: usize },
     OpenQuote,
     NoName,
     NotANumber(String),
     NotFinite(String),
-    /// A field is not a whole number, or does not fit.
     NotACount(String),
     NotAStateKind(String),
     TooFar(String),
     TooLate(String),
-    /// A sample of an entity is older than the one before it.
-    TimeRunsBackwards {
-        entity: String,
-        back: Span,
-    },
-    /// There is a header and nothing below it, or only rows to skip.
+    TimeRunsBackwards { entity: String, back: Span },
     NoRows,
-    /// There are rows, but no two of them form a clean run.
     NoUsableStretch,
 }
 

@@ -98,12 +98,7 @@ pub enum DisFileError {
 pub enum FieldProblem {
     Missing,
     Expected(&'static str),
-    /// No reading of this model is called that.
-    UnknownSemantics {
-        /// The model's number in the standard.
-        drm: u8,
-        found: String,
-    },
+    UnknownSemantics { drm: u8, found: String },
 }
 
 impl fmt::Display for DisFileError {

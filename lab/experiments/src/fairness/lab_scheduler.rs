@@ -6,15 +6,11 @@ use fairpath::vector::Planar;
 
 use super::base_index::BaseIndex;
 
-/// A scheduler that the laboratory compares: one of the library's, or [`BaseIndex`].
+/// A scheduler that the laboratory compares: one of the library's, or [`BaseIndex`] (default γ: 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LabScheduler {
     Library(SchedulerChoice),
-    /// The index that error-index started from. `base-index:2` has γ = 2.
-    BaseIndex {
-        /// The exponent of a receiver's relative error. Default: 1.
-        gamma: f64,
-    },
+    BaseIndex { gamma: f64 },
 }
 
 impl LabScheduler {
