@@ -1,5 +1,3 @@
-//! `fairpath dis …`
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,5 +1,3 @@
-//! `fairpath lab fairness`
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -150,7 +148,6 @@ impl FairnessArguments {
         }
     }
 
-    /// The command line that repeats this run: the options that decide the numbers.
     fn command_line(&self) -> String {
         let mut line = format!("fairpath lab fairness --seed {}{}", self.seed, self.motion.words());
         let mut add = |option: &str, value: &str| line += &format!(" {option} {}", quoted(value));

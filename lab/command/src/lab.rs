@@ -1,5 +1,3 @@
-//! `fairpath lab …`
-
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -185,7 +183,6 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     }
 }
 
-/// The word for every experiment.
 const ALL: &str = "all";
 
 impl RunArguments {

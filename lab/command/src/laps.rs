@@ -1,5 +1,3 @@
-//! `fairpath lab laps`
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -51,7 +49,6 @@ impl Laps {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The command line that repeats this run: the options that decide the numbers.
     fn command_line(&self) -> String {
         let mut line = format!("fairpath lab laps --trace {}", all_quoted(&self.trace));
         for (option, value) in [("--horizons", &self.horizons), ("--rate", &self.rate)] {
@@ -63,7 +60,6 @@ impl Laps {
     }
 }
 
-/// Opens recordings of laps.
 pub(crate) fn open_all(paths: &[PathBuf]) -> Result<Vec<LapFile>, BadInput> {
     paths.iter().map(|path| Ok(open_laps(path)?)).collect()
 }

@@ -1,5 +1,3 @@
-//! `fairpath middleman`
-
 use std::fmt::Write as _;
 use std::future;
 use std::io::{self, BufRead, Read};
@@ -125,7 +123,6 @@ fn indented(text: &str) -> String {
 
 /// A command and when it is due, since the start.
 type Timed = (Span, Command);
-
 /// The longest line a person types, with room for a path.
 const LINE_BYTES_MAX: u64 = 8192;
 /// Lines that wait while one is carried out.
@@ -233,14 +230,12 @@ fn timed(line: &str) -> Result<Timed, BadInput> {
     Ok((parse_span(time)?, Command::parse(command, open_trace)?))
 }
 
-/// A running middleman and its terminal.
 struct MiddlemanRun {
     to: SocketAddr,
     seed: u64,
     json: bool,
 }
 
-/// What wakes the loop.
 enum WakeUp {
     Line(String),
     Scripted(Command),

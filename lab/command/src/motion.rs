@@ -1,5 +1,3 @@
-//! The options about recorded motion.
-
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -24,12 +22,10 @@ pub(crate) struct MotionOptions {
 }
 
 impl MotionOptions {
-    /// Whether a recording is given.
     pub(crate) fn is_recorded(&self) -> bool {
         self.motion.is_some()
     }
 
-    /// Opens the recording, if one is given.
     pub(crate) fn open(&self) -> Result<Option<Recorded>, BadInput> {
         let Some(path) = &self.motion else {
             return match (self.flat, self.half) {

@@ -56,7 +56,6 @@ fn with_list(what: &str, all: &[(&str, &str)]) -> String {
     format!("{what}\n\nPossible names:{lines}")
 }
 
-/// What DR vectors extrapolate with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModelChoice {
     /// Straight on

@@ -119,7 +119,6 @@ impl Eval {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The command line that repeats this run: the options that decide the numbers.
     fn command_line(&self) -> String {
         let mut line = format!("fairpath lab eval --trace {}", traces(&self.trace));
         let mut add = |option: &str, value: &str| line += &format!(" {option} {}", quoted(value));

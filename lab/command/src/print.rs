@@ -101,8 +101,7 @@ pub(crate) fn list(groups: &[ExperimentGroup]) -> String {
     text + "\nRun one by its name or alias: fairpath lab run deterministic-budget\n"
 }
 
-/// Columns side by side: words to the left, numbers to the right. Headings are wrapped, so that a
-/// table is hardly wider than its numbers.
+/// Columns side by side: words left, numbers right; headings wrapped to about a column's width.
 fn table(rows: &Rows) -> String {
     let shown = rows.shown();
     let cell_width = |column: usize| shown.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -175,7 +174,6 @@ fn sign(verdict: Verdict) -> char {
     }
 }
 
-/// Paths as a shell takes them, one after another.
 pub(crate) fn all_quoted(paths: &[PathBuf]) -> String {
     let words: Vec<String> = paths.iter().map(|path| quoted(&path.to_string_lossy())).collect();
     words.join(" ")

@@ -20,14 +20,12 @@ pub struct MatchSetup {
 pub type Game = Arc<dyn Step + Sync>;
 
 impl MatchSetup {
-    /// Returns the setup of a match.
     pub fn of(play: &Play) -> Self {
         Self { top_speed: play.top_speed(), game: play.game.clone() }
     }
 
-    /// Returns the length of one pixel of Shi 2014 in the data's unit: the data's top speed divided
-    /// by Ethereal's. All lengths of Shi 2014 are multiplied by it. Example: with a top speed of 12
-    /// m/s against 360 pixels/s, a pixel is 3.3 cm.
+    /// Returns one pixel of Shi 2014 in the data's unit, which scales all its lengths: the data's
+    /// top speed by Ethereal's. Example: 12 m/s by 360 pixels/s is 3.3 cm per pixel.
     pub fn scale(&self) -> f64 {
         self.top_speed / TOP_SPEED
     }
@@ -38,12 +36,9 @@ impl MatchSetup {
     }
 }
 
-/// A predictor with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// The predictor's name on the command line and in tables.
     pub name: &'static str,
-    /// What the predictor does, in one line.
     pub about: &'static str,
     choice: PredictorChoice,
 }

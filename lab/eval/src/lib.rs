@@ -11,6 +11,7 @@
 //! - [`live`]: how many packets motion models need if sender and receiver must agree
 //! - [`offline`]: the fewest packets that a sender with knowledge of the future could need
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
 
 pub mod candidates;
 pub mod evaluate;

@@ -27,10 +27,8 @@ use crate::recording::Stretch;
 pub struct Moment {
     /// Time in seconds. Owners observe as often as their game runs, not at ticks.
     pub secs: f64,
-    /// Position and motion.
     pub body: Body,
-    /// Turn rate of the direction of motion, in radians per second: recorded, or from the
-    /// acceleration across the velocity.
+    /// Turn rate of the motion in radians per second: recorded, or from the acceleration.
     pub turn_rate: f64,
 }
 
@@ -48,7 +46,6 @@ pub struct Path {
 pub struct Sent {
     /// Position and motion when it was sent.
     pub body: Body,
-    /// Turn rate when it was sent.
     pub turn_rate: f64,
     /// Returns the position a number of seconds later. In a DR vector, these are the model bits.
     pub place: fn(&Self, f64) -> Vec2,
@@ -56,21 +53,17 @@ pub struct Sent {
 
 /// A strategy that chooses what to send.
 pub trait LiveModel: Debug + Send {
-    /// Learns from another sample of a player's path.
     fn observe(&mut self, _view: &OwnerView<'_>) {}
 
-    /// Returns what to send now.
     fn cut(&mut self, view: &OwnerView<'_>) -> Sent;
 }
 
 /// What an owner knows when a new sample of a player's path has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnerView<'a> {
-    /// Index of the player.
     pub subject: usize,
     /// The path up to the present. Never empty, never across a break.
     pub past: &'a [Moment],
-    /// All other players now.
     pub others: &'a [Other],
 }
 
@@ -85,7 +78,6 @@ impl OwnerView<'_> {
     }
 }
 
-/// A live model with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveCandidate {
     /// Lower case, for the command line and for tables.
@@ -131,8 +123,7 @@ pub fn all() -> &'static [LiveCandidate] {
     ]
 }
 
-/// Returns what an owner knew at every sample of a stretch, from the past only. `None` if it has no
-/// sample.
+/// Returns what an owner knew at every sample, from the past only. `None` without a sample.
 pub fn path_of_stretch(stretch: &Stretch) -> Option<Path> {
     let accelerations = play::accelerations(stretch.samples());
     let moments = stretch.samples().iter().zip(accelerations).map(|(sample, acceleration)| {
@@ -160,16 +151,14 @@ impl Path {
     }
 }
 
-/// Returns the turn rate of the direction of motion: the acceleration across the velocity, divided
-/// by the speed.
+/// Returns the turn rate of the motion: the acceleration across the velocity, by the speed.
 fn turn_rate(body: &Body) -> f64 {
     let across = body.velocity.perpendicular().dot(body.acceleration);
     let speed_squared = body.velocity.length_squared();
     if speed_squared > 0.0 { across / speed_squared } else { 0.0 }
 }
 
-/// Returns how many packets a model needs to stay within `threshold` of all players' paths at every
-/// sample. `players` has the paths of each player.
+/// Returns how many packets a model needs to stay within `threshold` of all players' paths.
 pub fn packets(players: &[Vec<Path>], model: &mut dyn LiveModel, threshold: f64) -> usize {
     let mut packets = 0;
     let mut told: Vec<Option<(f64, Sent)>> = vec![None; players.len()];
@@ -217,7 +206,6 @@ impl PathSample<'_> {
     }
 }
 
-/// The last known moment of each player.
 struct LastMoments {
     players: Vec<Option<(u32, Moment)>>,
 }

@@ -16,9 +16,7 @@ use crate::fairness::STRETCH_MIN;
 use crate::laps::LapFile;
 use crate::outcome::Outcome;
 
-/// An experiment that can be run.
 pub trait Experiment: Sync {
-    /// What the experiment is called, what it is about, and which options it takes.
     fn declaration(&self) -> &Declaration;
     /// Runs the experiment. The outcome depends on the settings alone, if the experiment [is
     /// repeatable](Declaration::is_repeatable).
@@ -27,22 +25,17 @@ pub trait Experiment: Sync {
 
 /// An experiment as data: a declaration, and the function that runs it.
 pub struct DeclaredExperiment {
-    /// What it is.
     pub declaration: Declaration,
-    /// Runs it.
     pub run: fn(&Settings, &dyn Progress) -> Result<Outcome, CannotRun>,
 }
 
-/// What an experiment says about itself.
 #[derive(Clone, Copy)]
 pub struct Declaration {
-    /// The subject it belongs to.
     pub group: ExperimentGroup,
     /// Its name on the command line: `deterministic-budget`.
     pub name: &'static str,
     /// The short name that its claims begin with: `X6`.
     pub alias: &'static str,
-    /// One plain line.
     pub title: &'static str,
     /// Where the claims come from: `Banavar 2005 fig 2.2`.
     pub source: &'static str,
@@ -56,22 +49,16 @@ pub struct Declaration {
     pub is_repeatable: bool,
 }
 
-/// The subject of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExperimentGroup {
-    /// How far entities are shown from where they are.
     Accuracy,
-    /// Which receiver is sent what, and whether that is fair.
     Fairness,
-    /// Where players will be.
     Prediction,
-    /// Play in spite of delay.
     Delay,
 }
 
-/// An option of `fairpath lab run` that some experiments take.
+/// An option of `fairpath lab run`, named as on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of `Settings` with that name")]
 pub enum RunOption {
     Seed,
     Motion,
@@ -83,10 +70,8 @@ pub enum RunOption {
     Live,
 }
 
-/// What an experiment may depend on.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Every random choice follows from it.
     pub seed: u64,
     /// Recorded motion. Default: the experiment's own motion.
     pub motion: Option<Recorded>,
@@ -94,8 +79,7 @@ pub struct Settings {
     pub delays: Option<Vec<Span>>,
     /// Delays vary evenly by up to this much to either side. Default: the experiment's own choice.
     pub jitter: Option<Span>,
-    /// How many tanks drive, each in a game of its own. The more, the smaller the part of chance.
-    /// Default: the experiment's own number.
+    /// How many tanks drive, each in its own game: more reduce chance. Default: the experiment's.
     pub tanks: Option<u64>,
     /// Recorded laps that are judged beside the experiment's own.
     pub laps: Vec<LapFile>,
@@ -105,12 +89,10 @@ pub struct Settings {
     pub executable: Option<PathBuf>,
 }
 
-/// A recording and its name.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// The file's name without its folder.
     pub file: String,
-    /// The motion in it.
     pub recording: Recording,
 }
 
@@ -126,9 +108,7 @@ pub enum Half {
 /// Settings that an experiment cannot work with. The text is one line: what is wrong, and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CannotRun {
-    /// What is wrong.
     pub what: String,
-    /// What to do about it.
     pub fix: String,
 }
 
@@ -136,7 +116,6 @@ pub struct CannotRun {
 pub trait Progress: Sync {
     /// A new piece of work of so many steps begins.
     fn begin(&self, what: &str, steps: u64);
-    /// One step is done.
     fn step(&self);
     /// Whether the work is to stop. Only experiments in real time ask. Default: never.
     fn is_cancelled(&self) -> bool {
@@ -144,7 +123,6 @@ pub trait Progress: Sync {
     }
 }
 
-/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -172,18 +150,15 @@ impl Declaration {
         is_repeatable: true,
     };
 
-    /// Whether the experiment takes this option.
     pub fn takes(&self, option: RunOption) -> bool {
         option == RunOption::Live && self.live.is_some() || self.options.contains(&option)
     }
 
-    /// Refuses settings that the experiment would ignore. The error names the experiments that take
-    /// the option.
+    /// Refuses settings that the experiment would ignore, and names the experiments that take them.
     pub fn check(&self, settings: &Settings) -> Result<(), CannotRun> {
         settings.given().into_iter().try_for_each(|option| self.check_option(option))
     }
 
-    /// Refuses an option that the experiment does not take.
     pub fn check_option(&self, option: RunOption) -> Result<(), CannotRun> {
         if self.takes(option) {
             return Ok(());
@@ -197,7 +172,6 @@ impl Declaration {
 }
 
 impl ExperimentGroup {
-    /// Every group, in the order of the list.
     pub const ALL: [Self; 4] = [Self::Accuracy, Self::Fairness, Self::Prediction, Self::Delay];
 
     /// The group's name and the question that its experiments ask.
@@ -212,7 +186,6 @@ impl ExperimentGroup {
 }
 
 impl RunOption {
-    /// The option on the command line: `--seed`.
     pub fn flag(self) -> String {
         format!("--{self:?}").to_lowercase()
     }
@@ -232,8 +205,7 @@ impl Settings {
         all.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
     }
 
-    /// The settings without the options that an experiment does not take. Recorded motion stays: an
-    /// experiment that does not take it refuses to run.
+    /// The settings without options that the experiment does not take; recorded motion stays.
     #[must_use]
     pub fn limited_to(mut self, declaration: &Declaration) -> Self {
         self.delays = self.delays.filter(|_| declaration.takes(RunOption::Delays));
@@ -244,12 +216,10 @@ impl Settings {
         self
     }
 
-    /// The given delays, or else `usual` milliseconds.
     pub fn delays_or(&self, usual: &[i64]) -> Vec<Span> {
         self.delays.clone().unwrap_or_else(|| usual.iter().copied().map(Span::from_millis).collect())
     }
 
-    /// The given jitter, or else none.
     pub fn jitter_or_none(&self) -> Span {
         self.jitter.unwrap_or(Span::ZERO)
     }
@@ -271,9 +241,8 @@ impl Recorded {
     }
 }
 
-/// Works on all items at once, as far as there are cores, and returns the answers in the order of
-/// the items: the outcome does not depend on the number of cores. Each item is one step of
-/// progress.
+/// Works on all items on all cores; answers are in the order of the items, so the outcome does not
+/// depend on the number of cores. Each item is one step of progress.
 pub fn map_in_order<T: Sync, R: Send>(
     items: &[T],
     progress: &dyn Progress,

@@ -1,45 +1,34 @@
 //! Plots described as data. [`plot::draw`](crate::plot::draw) turns one into SVG.
 
-/// One plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Stable and fit for a file name: `x1-distance`.
     pub id: String,
-    /// What it shows, in a few words.
     pub title: String,
     /// What to see in it, in a sentence or two.
     pub caption: String,
-    /// The axis across.
     pub x: Axis,
-    /// The axis up.
     pub y: Axis,
-    /// What is drawn.
     pub plot: Plot,
 }
 
-/// What an axis measures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// Its name.
     pub label: String,
     /// Its unit; none for a plain number.
     pub unit: Option<String>,
-    /// How values are spaced along it.
     pub scale: Scale,
 }
 
 /// How values are spaced along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
     #[default]
     Linear,
-    /// By powers of ten. Values that are not positive are left out. Bars and histograms ignore it:
-    /// they start at zero.
+    /// By powers of ten; positive values only. Bars and histograms start at zero and ignore it.
     Logarithmic,
 }
 
-/// What is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plot {
     /// Values over something, with a band of uncertainty where there is one.
@@ -48,14 +37,11 @@ pub enum Plot {
     Bars(Bars),
     /// Paths in the plane, equally scaled both ways.
     Paths(Vec<Path>),
-    /// How often values fall where.
     Histogram(Histogram),
 }
 
-/// One line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
-    /// Its name in the legend.
     pub label: String,
     /// Where it goes. It is interrupted where a number is not finite.
     pub points: Vec<(f64, f64)>,
@@ -63,68 +49,53 @@ pub struct Line {
     pub band: Option<Vec<(f64, f64)>>,
 }
 
-/// Groups of bars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
-    /// The groups' names, below the axis.
     pub groups: Vec<String>,
     /// One series per colour, with a value per group. A value that is not finite draws nothing.
     pub series: Vec<BarSeries>,
 }
 
-/// The bars of one colour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarSeries {
-    /// Its name in the legend.
     pub label: String,
-    /// One value per group.
     pub values: Vec<f64>,
     /// Lowest and highest value of each group, if known: drawn as whiskers.
     pub ranges: Option<Vec<(f64, f64)>>,
 }
 
-/// A path in the plane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Path {
-    /// Its name in the legend.
     pub label: String,
-    /// Where it goes: a ring marks the start, a dot the end. It is interrupted where a number is
-    /// not finite.
+    /// A ring marks the start, a dot the end; interrupted where a number is not finite.
     pub points: Vec<(f64, f64)>,
 }
 
-/// How often values fall where.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Histogram {
     /// The bins' edges, ascending; one more than bins.
     pub edges: Vec<f64>,
-    /// One outline per series.
     pub series: Vec<HistogramSeries>,
 }
 
-/// One outline of a histogram.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistogramSeries {
-    /// Its name in the legend.
     pub label: String,
     /// The share of values in each bin, in per cent.
     pub percent: Vec<f64>,
 }
 
 impl Figure {
-    /// A plot without a caption yet.
     pub fn new(id: impl Into<String>, title: impl Into<String>, x: Axis, y: Axis, plot: Plot) -> Self {
         Self { id: id.into(), title: title.into(), caption: String::new(), x, y, plot }
     }
 
-    /// With what to see in it.
     #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
         self
     }
 
-    /// The file it is drawn to.
     pub fn file_name(&self) -> String {
         let keep = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c.to_ascii_lowercase() } else { '-' };
         format!("{}.svg", self.id.chars().map(keep).collect::<String>())
@@ -138,14 +109,12 @@ impl Axis {
         Self { label: label.into(), unit, scale: Scale::Linear }
     }
 
-    /// The same, by powers of ten.
     #[must_use]
     pub fn logarithmic(mut self) -> Self {
         self.scale = Scale::Logarithmic;
         self
     }
 
-    /// Name and unit as they stand beside the axis.
     pub fn heading(&self) -> String {
         match &self.unit {
             Some(unit) => format!("{} ({unit})", self.label),
@@ -155,12 +124,10 @@ impl Axis {
 }
 
 impl Line {
-    /// A line without a band.
     pub fn new(label: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
         Self { label: label.into(), points: points.into(), band: None }
     }
 
-    /// With the lowest and highest value at each point.
     #[must_use]
     pub fn band(mut self, band: impl Into<Vec<(f64, f64)>>) -> Self {
         self.band = Some(band.into());
@@ -169,19 +136,16 @@ impl Line {
 }
 
 impl Bars {
-    /// Groups without bars yet.
     pub fn new(groups: impl Into<Vec<String>>) -> Self {
         Self { groups: groups.into(), series: Vec::new() }
     }
 
-    /// With one more series.
     #[must_use]
     pub fn series(mut self, label: impl Into<String>, values: impl Into<Vec<f64>>) -> Self {
         self.series.push(BarSeries { label: label.into(), values: values.into(), ranges: None });
         self
     }
 
-    /// With one more series, and the lowest and highest value of each bar.
     #[must_use]
     pub fn series_with_ranges(
         mut self,
@@ -196,15 +160,13 @@ impl Bars {
 }
 
 impl Path {
-    /// A path.
     pub fn new(label: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
         Self { label: label.into(), points: points.into() }
     }
 }
 
 impl Histogram {
-    /// Counts each series' values into `bins` equal bins from the least to the greatest of all of
-    /// them. Values that are not finite are left out.
+    /// Counts values into `bins` equal bins from the least to the greatest; finite ones only.
     pub fn of(series: &[(&str, &[f64])], bins: usize) -> Self {
         let finite = || series.iter().flat_map(|(_, values)| values.iter()).filter(|value| value.is_finite());
         let low = finite().copied().fold(f64::INFINITY, f64::min);

@@ -1,5 +1,4 @@
-//! Files in and out: recordings plain or gzipped, and results that are either all there or not
-//! there at all.
+//! Files in and out: recordings plain or gzipped, and results that are complete or not there.
 
 use std::fmt;
 use std::fs;
@@ -20,8 +19,6 @@ use crate::trace::{self, TraceTableError};
 /// The largest file that is read, unpacked. 1 GiB: 900 s of ten tanks at 60 Hz is 35 MB, so this is
 /// hours of a large match; beyond it a small bad file would unpack until memory ends.
 pub const INPUT_BYTES_MAX: u64 = 1 << 30;
-
-/// The first bytes of every gzip file.
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 /// The first bytes of every Parquet file, and of no text format here.
 const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
@@ -31,97 +28,47 @@ const PARQUET_MAGIC: [u8; 4] = *b"PAR1";
 #[non_exhaustive]
 pub enum OpenError {
     /// The file could not be read at all.
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The operating system's error.
-        error: io::Error,
-    },
+    Unreadable { path: PathBuf, error: io::Error },
     /// The file starts like gzip, but does not unpack.
-    BadGzip {
-        /// The file.
-        path: PathBuf,
-        /// The decoder's error.
-        error: io::Error,
-    },
+    BadGzip { path: PathBuf, error: io::Error },
     /// The file is larger than [`INPUT_BYTES_MAX`].
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
+    TooLarge { path: PathBuf },
     /// The file is Parquet, but not the states of a trace.
-    BadTrace {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: TraceTableError,
-    },
+    BadTrace { path: PathBuf, error: TraceTableError },
     /// The file beside a trace is not its metadata.
-    BadMetadata {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: CsvError,
-    },
+    BadMetadata { path: PathBuf, error: CsvError },
     /// The file is XML, but not a match of Ethereal.
-    BadXml {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: XmlError,
-    },
+    BadXml { path: PathBuf, error: XmlError },
     /// The file is a match of Ethereal that cannot be replayed.
-    Ethereal {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: EtherealError,
-    },
+    Ethereal { path: PathBuf, error: EtherealError },
     /// The file is not a world.
-    World {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: WorldError,
-    },
+    World { path: PathBuf, error: WorldError },
     /// The file is not a recording.
     Recording(RecordingError),
     /// The file is not a list of round trips.
-    Rtt {
-        /// The file.
-        path: PathBuf,
-        /// The error in it.
-        error: CsvError,
-    },
+    Rtt { path: PathBuf, error: CsvError },
 }
 
 /// Results that could not be written. The text is one line: what, where, and the fix.
 #[derive(Debug)]
 pub struct OutputError {
-    /// The directory that was to hold them.
     pub directory: PathBuf,
-    /// The operating system's error.
     pub error: io::Error,
 }
 
-/// One file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
     /// The file's name without a folder.
     pub name: String,
-    /// The file's content.
     pub bytes: Vec<u8>,
 }
 
-/// Reads a recording in any format. The content decides the format, not the name.
-///
-/// For text `NAME.csv[.gz]`, files beside it are read too: `NAME.breaks.csv[.gz]`, and for a
-/// trace `NAME.metadata.csv[.gz]`.
+/// Reads a recording in any format; the content decides which. Beside text `NAME.csv[.gz]`,
+/// `NAME.breaks.csv[.gz]` and for a trace `NAME.metadata.csv[.gz]` are read too.
 pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
     recording_from(path, read(path)?)
 }
 
-/// Reads a recording from bytes.
 pub(crate) fn recording_from(path: &Path, bytes: Vec<u8>) -> Result<Recorded, OpenError> {
     let recording = if bytes.starts_with(&PARQUET_MAGIC) {
         recording_from_parquet(path, bytes)?
@@ -202,13 +149,11 @@ pub fn check_writable(directory: &Path) -> Result<(), OutputError> {
     Staging::begin(ground).map(drop).map_err(failed)
 }
 
-/// Writes files into `directory`, creating it if need be, so that nothing half-written is ever seen
-/// there.
+/// Writes files into `directory`, creating it if need be, so that none is ever seen half-written.
 ///
 /// All are first written to a hidden directory on the same file system. A new directory then
-/// appears in one step; into one that exists each file is moved whole, in the order given,
-/// replacing its namesake and leaving other files alone. On an error the hidden directory is
-/// removed; only an interruption in these milliseconds leaves it behind.
+/// appears in one step; into an existing one each file is moved whole, in order, replacing its
+/// namesake. Only an interruption in these milliseconds leaves the hidden directory behind.
 pub fn write_together(directory: &Path, files: &[OutputFile]) -> Result<(), OutputError> {
     write_staged(directory, files).map_err(|error| OutputError { directory: directory.into(), error })
 }
@@ -253,8 +198,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // After a rename there is nothing left to remove, and a failure here must not hide the one that led
-        // here.
+        // After a rename nothing is left to remove, and a failure must not hide the first one.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -272,11 +216,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-impl From<RecordingError> for OpenError {
-    fn from(error: RecordingError) -> Self {
-        Self::Recording(error)
-    }
-}
+wrap!(OpenError: Recording(RecordingError));
 
 impl std::error::Error for OpenError {}
 

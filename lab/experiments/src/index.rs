@@ -12,32 +12,24 @@ use crate::report::{badge, escaped, page};
 use crate::results::Results;
 use crate::run::REPORT_FILE;
 
-/// The page's file name.
 pub const INDEX_FILE: &str = "index.html";
 
-/// One experiment among many. As JSON it is its results, or `{experiment, name, title,
-/// passed_over}`.
+/// One experiment of many. As JSON: its results, or `{experiment, name, title, passed_over}`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum IndexEntry {
     /// The experiment ran; its report is in the folder of its name.
     Finished(Box<Results>),
-    /// The experiment cannot work with these settings.
     PassedOver {
-        /// Its alias.
         experiment: &'static str,
-        /// Its name.
         name: &'static str,
-        /// What it is about.
         title: &'static str,
-        /// Why, in one line.
         #[serde(rename = "passed_over")]
         reason: String,
     },
 }
 
 impl IndexEntry {
-    /// An experiment that cannot work with these settings.
     pub fn passed_over(experiment: &dyn Experiment, reason: &CannotRun) -> Self {
         Self::PassedOver {
             experiment: experiment.declaration().alias,
@@ -47,7 +39,6 @@ impl IndexEntry {
         }
     }
 
-    /// Whether a claim of the experiment did not hold.
     pub fn any_refuted(&self) -> bool {
         matches!(self, Self::Finished(results) if results.any_refuted())
     }
@@ -79,7 +70,6 @@ pub fn write(entries: &[IndexEntry], command: &str, out: &Path) -> Result<PathBu
     Ok(out.join(INDEX_FILE))
 }
 
-/// The entries as a JSON list.
 pub fn to_json(entries: &[IndexEntry]) -> String {
     let mut json =
         serde_json::to_string_pretty(entries).expect("results hold only strings and finite numbers");

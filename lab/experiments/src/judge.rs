@@ -16,23 +16,16 @@
 
 use crate::quantity::show;
 
-/// At most this times the base is *far below* it.
 pub const FAR_BELOW: f64 = 0.3;
-/// At most this times the base is *well below* it.
 pub const WELL_BELOW: f64 = 0.7;
-/// Within this part of the reference is *about* it.
 pub const ABOUT: f64 = 0.05;
-/// Within this many points is *about* it, where both are counted in per cent.
 pub const ABOUT_POINTS: f64 = 2.0;
-/// At least this times the base is *multifold*.
 pub const MULTIFOLD: f64 = 2.0;
-/// At least this share is *most*.
 pub const MOST: f64 = 0.6;
 
 /// What a measurement says about a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Whether the claim held.
     pub verdict: Verdict,
     /// The number it was judged by; always finite.
     pub measured: Option<f64>,
@@ -40,33 +33,25 @@ pub struct Judgement {
     pub expected: String,
 }
 
-/// Whether a claim held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The claim held.
     Held,
-    /// The claim did not hold.
     NotHeld,
-    /// The claim does not apply to this data.
     NotApplicable,
 }
 
-/// `measured` < `limit`.
 pub fn below(measured: f64, limit: f64) -> Judgement {
     judge(measured, measured < limit, format!("< {}", show(limit)))
 }
 
-/// `measured` ≤ `limit`.
 pub fn at_most(measured: f64, limit: f64) -> Judgement {
     judge(measured, measured <= limit, format!("≤ {}", show(limit)))
 }
 
-/// `measured` > `limit`.
 pub fn above(measured: f64, limit: f64) -> Judgement {
     judge(measured, measured > limit, format!("> {}", show(limit)))
 }
 
-/// `measured` ≥ `limit`.
 pub fn at_least(measured: f64, limit: f64) -> Judgement {
     judge(measured, measured >= limit, format!("≥ {}", show(limit)))
 }
@@ -77,48 +62,40 @@ pub fn between(measured: f64, low: f64, high: f64) -> Judgement {
     judge(measured, low < measured && measured < high, expected)
 }
 
-/// `measured` is far below `base`.
 pub fn far_below(measured: f64, base: f64) -> Judgement {
     at_most_times(measured, FAR_BELOW, base)
 }
 
-/// `measured` is well below `base`.
 pub fn well_below(measured: f64, base: f64) -> Judgement {
     at_most_times(measured, WELL_BELOW, base)
 }
 
-/// `measured` is about `reference`.
 pub fn about(measured: f64, reference: f64) -> Judgement {
     let tolerance = ABOUT * reference.abs();
     let expected = format!("within 5 % of {}", show(reference));
     judge(measured, (measured - reference).abs() <= tolerance, expected)
 }
 
-/// `measured` is about `reference`, both in per cent.
 pub fn about_points(measured: f64, reference: f64) -> Judgement {
     let expected = format!("within 2 points of {} %", show(reference));
     judge(measured, (measured - reference).abs() <= ABOUT_POINTS, expected)
 }
 
-/// `measured` is a multiple of `base`.
 pub fn multifold(measured: f64, base: f64) -> Judgement {
     let limit = MULTIFOLD * base;
     let expected = format!("≥ {MULTIFOLD} × {} = {}", show(base), show(limit));
     judge(measured, measured >= limit, expected)
 }
 
-/// `share`, from 0 to 1, is most of it.
 pub fn most(share: f64) -> Judgement {
     at_least(share, MOST)
 }
 
-/// The game cannot be played at this `mean_score`.
 pub fn unplayable(mean_score: f64) -> Judgement {
     at_most(mean_score, 0.0)
 }
 
-/// The first of each pair is below the second. The measured number is the largest ratio of first to
-/// second.
+/// The first of each pair is below the second. Measured is the largest ratio of first to second.
 pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
     let mut count = 0;
     let mut held = true;
@@ -134,8 +111,7 @@ pub fn below_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement 
     judged(worst, held, format!("ratio < 1 in all {count}"))
 }
 
-/// The first of each pair is above the second. The measured number is the smallest ratio of first
-/// to second.
+/// The first of each pair is above the second. Measured is the smallest ratio of first to second.
 pub fn above_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement {
     let mut count = 0;
     let mut held = true;
@@ -151,7 +127,6 @@ pub fn above_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement 
     judged(worst, held, format!("ratio > 1 in all {count}"))
 }
 
-/// The claim does not apply to this data.
 pub fn not_applicable() -> Judgement {
     Judgement { verdict: Verdict::NotApplicable, measured: None, expected: "n/a".into() }
 }
@@ -178,7 +153,6 @@ impl Judgement {
 }
 
 impl Verdict {
-    /// The verdict for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Held => "held",

@@ -56,6 +56,18 @@
 //! }
 //! ```
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
+
+/// Implements `From` for an enum by wrapping each source in its variant.
+macro_rules! wrap {
+    ($whole:ident: $($variant:ident($part:ty)),+) => {$(
+        impl From<$part> for $whole {
+            fn from(part: $part) -> Self {
+                Self::$variant(part)
+            }
+        }
+    )+};
+}
 
 pub mod delay;
 pub mod dis_check;

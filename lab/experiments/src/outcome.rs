@@ -1,54 +1,43 @@
-//! The outcome of an experiment.
-
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::figure::Figure;
 use crate::judge::Judgement;
 use crate::quantity::{decimals_for, show_fixed};
 
-/// Everything that an experiment found.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The numbers, as one table.
     pub rows: Rows,
     /// A shorter table for people, where the other is too long to read. Not in the JSON.
     pub headline: Option<Rows>,
-    /// The claims, judged.
     pub claims: Vec<Claim>,
-    /// The plots.
     pub figures: Vec<Figure>,
     /// What a reader must know to trust the numbers: one paragraph each.
     pub notes: Vec<String>,
 }
 
 impl Outcome {
-    /// An outcome with these numbers.
     pub fn new(rows: Rows) -> Self {
         Self { rows, ..Self::default() }
     }
 
-    /// With a shorter table for people.
     #[must_use]
     pub fn headline(mut self, headline: Rows) -> Self {
         self.headline = Some(headline);
         self
     }
 
-    /// With one more claim.
     #[must_use]
     pub fn claim(mut self, claim: Claim) -> Self {
         self.claims.push(claim);
         self
     }
 
-    /// With one more plot.
     #[must_use]
     pub fn figure(mut self, figure: Figure) -> Self {
         self.figures.push(figure);
         self
     }
 
-    /// With one more note.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
@@ -56,16 +45,12 @@ impl Outcome {
     }
 }
 
-/// One claim, and whether it held.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// Stable, for machines: `X1.after-error`.
     pub id: String,
-    /// The claim as a sentence.
     pub text: String,
-    /// Whether it held, and by which number.
     pub judgement: Judgement,
-    /// The unit of the measured number.
     pub unit: Option<String>,
     /// What the paper itself reports, where it does.
     pub paper: Option<String>,
@@ -74,26 +59,22 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// A claim that has been judged.
     pub fn new(id: impl Into<String>, text: impl Into<String>, judgement: Judgement) -> Self {
         Self { id: id.into(), text: text.into(), judgement, unit: None, paper: None, remark: None }
     }
 
-    /// With the unit of the measured number.
     #[must_use]
     pub fn unit(mut self, unit: impl Into<String>) -> Self {
         self.unit = Some(unit.into());
         self
     }
 
-    /// With the paper's own number.
     #[must_use]
     pub fn paper(mut self, paper: impl Into<String>) -> Self {
         self.paper = Some(paper.into());
         self
     }
 
-    /// With a remark.
     #[must_use]
     pub fn remark(mut self, remark: impl Into<String>) -> Self {
         self.remark = Some(remark.into());
@@ -108,14 +89,11 @@ pub struct Rows {
     rows: Vec<Vec<Cell>>,
 }
 
-/// A column of a table of results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Its field in the JSON: stable, lower case, with the unit last where it has one (`delay_ms`).
     pub key: String,
-    /// Its heading for people.
     pub label: String,
-    /// Its unit for people.
     pub unit: Option<String>,
     /// How many decimals to show; as many as its largest number needs if not set.
     pub decimals: Option<usize>,
@@ -123,43 +101,34 @@ pub struct Column {
     pub is_number: bool,
 }
 
-/// One cell of a table of results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// A word.
     Text(String),
     /// A measurement. What is not finite is shown as a dash and is null in the JSON.
     Number(f64),
-    /// How many.
     Count(u64),
-    /// Nothing to report here.
     Missing,
 }
 
 impl Rows {
-    /// A table with these columns and no rows yet.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
         Self { columns: columns.into(), rows: Vec::new() }
     }
 
-    /// Adds a row: one cell per column, in their order. [`cells!`](crate::cells) writes one
-    /// shortly.
+    /// Adds a row: one cell per column, in their order; see [`cells!`](crate::cells).
     pub fn push(&mut self, row: Vec<Cell>) {
         assert_eq!(row.len(), self.columns.len(), "a row has one cell per column");
         self.rows.push(row);
     }
 
-    /// The columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// How many rows there are.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -183,7 +152,6 @@ impl Rows {
 }
 
 impl Column {
-    /// A column of words.
     pub fn text(key: impl Into<String>, label: impl Into<String>) -> Self {
         Self { key: key.into(), label: label.into(), unit: None, decimals: None, is_number: false }
     }
@@ -194,7 +162,6 @@ impl Column {
         Self { unit, is_number: true, ..Self::text(key, label) }
     }
 
-    /// Shown with this many decimals.
     #[must_use]
     pub fn decimals(mut self, decimals: usize) -> Self {
         self.decimals = Some(decimals);
@@ -231,23 +198,7 @@ impl From<&str> for Cell {
     }
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<f64> for Cell {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<u64> for Cell {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
+wrap!(Cell: Text(String), Number(f64), Count(u64));
 
 impl From<usize> for Cell {
     fn from(count: usize) -> Self {

@@ -1,7 +1,6 @@
 //! Numbers as people read them: few digits, never a false zero.
 
-/// About four significant digits: `0.03142`, `12.50`, `1834`, `3.1e-12`; a dash for what is not
-/// finite.
+/// About four significant digits: `0.03142`, `12.50`, `1834`, `3.1e-12`; a dash if not finite.
 pub fn show(number: f64) -> String {
     if !number.is_finite() {
         return "–".into();
@@ -50,7 +49,6 @@ fn short_exponent(number: f64) -> String {
     }
 }
 
-/// Without zeros that say nothing.
 fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }

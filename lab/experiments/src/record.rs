@@ -1,5 +1,4 @@
-//! Plays a match of bots and writes it to files: see [`trace`](crate::trace) for the
-//! files.
+//! Plays a match of bots and writes it to files, as [`trace`](crate::trace) describes them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,6 @@ use crate::files::{OutputError, check_writable, parent_of, write_together};
 use crate::table::ROWS_MAX;
 use crate::trace::{TraceFormat, TraceTableError, to_files};
 
-/// A match of bots that is to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TanksMatch {
     /// Map, bots and random numbers follow from it. Default 1.
@@ -21,8 +19,7 @@ pub struct TanksMatch {
     /// The length of the match in seconds. Default 60, at most [`secs_max`](Self::secs_max). Bots
     /// need some ten seconds to meet.
     pub secs: u32,
-    /// How many tanks there are on both sides together; red has the odd one. Default 10, at most
-    /// [`TANKS_MAX`].
+    /// Tanks on both sides together; red has the odd one. Default 10, at most [`TANKS_MAX`].
     pub players: u32,
     /// How many boxes the generated map has at most. Default 24, at most [`BOXES_MAX`].
     pub boxes: usize,
@@ -34,12 +31,10 @@ impl Default for TanksMatch {
     }
 }
 
-/// A match that was recorded.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// All files. The last one has the states: it is the one to open as a recording.
     pub files: Vec<PathBuf>,
-    /// The trace in them.
     pub trace: Trace,
 }
 
@@ -47,30 +42,18 @@ pub struct Written {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The file's name does not say which format it is to have.
     UnknownEnding(PathBuf),
-    /// There is a directory where a file is to be.
     IsDirectory(PathBuf),
-    /// The recording would be too long to be read again.
-    TooLong {
-        /// How many seconds it may be with this many players.
-        secs_max: u32,
-    },
-    /// No seconds, or no players.
+    TooLong { secs_max: u32 },
     Nothing,
-    /// More boxes than a map may have.
     TooManyBoxes,
-    /// The game does not take this configuration.
     Config(ConfigError),
-    /// The match does not fit into a trace.
     Trace(TraceTableError),
-    /// The files could not be written.
     Output(OutputError),
 }
 
 impl TanksMatch {
-    /// How long a match of so many players may be: as long as [`ROWS_MAX`] has room for every tank
-    /// and, as the default rules have it, one shot in the air for each.
+    /// As long as [`ROWS_MAX`] has room for every tank and, as the default rules are, a shot each.
     pub fn secs_max(&self) -> u32 {
         let rows_per_sec = 2 * self.players.clamp(1, TANKS_MAX) * TICK_RATE.as_hz();
         ROWS_MAX as u32 / rows_per_sec
@@ -92,11 +75,8 @@ impl TanksMatch {
         Ok(recorder.finish())
     }
 
-    /// Plays the match and writes it to `out`, whose name ends in `.parquet` or `.csv`, and to
-    /// files beside it.
-    ///
-    /// Errors in the settings come before the first tick; no file is written before the match is
-    /// over.
+    /// Plays the match and writes it to `out`, named `.parquet` or `.csv`, and to files beside it.
+    /// Wrong settings are refused before the first tick; files are written when the match is over.
     pub fn record(&self, out: &Path, progress: &dyn Progress) -> Result<Written, RecordError> {
         let unknown = || RecordError::UnknownEnding(out.into());
         let format = TraceFormat::of(out).ok_or_else(unknown)?;
@@ -130,23 +110,7 @@ impl TanksMatch {
     }
 }
 
-impl From<ConfigError> for RecordError {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error)
-    }
-}
-
-impl From<TraceTableError> for RecordError {
-    fn from(error: TraceTableError) -> Self {
-        Self::Trace(error)
-    }
-}
-
-impl From<OutputError> for RecordError {
-    fn from(error: OutputError) -> Self {
-        Self::Output(error)
-    }
-}
+wrap!(RecordError: Config(ConfigError), Trace(TraceTableError), Output(OutputError));
 
 impl std::error::Error for RecordError {}
 

@@ -9,7 +9,6 @@ use crate::outcome::{Claim, Outcome, Rows};
 use crate::quantity::show;
 use crate::results::Results;
 
-/// What goes into a report.
 pub(crate) struct Report<'a> {
     pub(crate) declaration: &'a Declaration,
     pub(crate) results: &'a Results,

@@ -36,58 +36,37 @@ pub const SCHEMA: u32 = 1;
 /// The results of one run, and how to repeat it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Results {
-    /// [`SCHEMA`].
     pub schema: u32,
-    /// The experiment's alias, which its claims' ids begin with.
     pub experiment: &'static str,
-    /// The experiment's name.
     pub name: &'static str,
-    /// The experiment's title.
     pub title: &'static str,
-    /// Where its claims come from.
     pub source: &'static str,
-    /// Every random choice follows from it.
     pub seed: u64,
-    /// The version of fairpath.
     pub version: &'static str,
-    /// The line that repeats this run.
     pub command: String,
-    /// The recording it ran on, if it was one.
     pub motion: Option<MotionSummary>,
-    /// The given delays, or `None` for the experiment's own.
     pub delays_ms: Option<Vec<f64>>,
-    /// The given jitter, or `None` for the experiment's own.
     pub jitter_ms: Option<f64>,
-    /// The numbers.
     pub rows: Rows,
     /// The shorter table for people, if there is one; not in the JSON.
     #[serde(skip)]
     pub headline: Option<Rows>,
-    /// The claims, judged.
     pub claims: Vec<Claim>,
-    /// File names of the plots.
     pub figures: Vec<String>,
-    /// What a reader must know to trust the numbers.
     pub notes: Vec<String>,
 }
 
-/// The content of a recording, in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MotionSummary {
-    /// The file's name without its folder.
     pub file: String,
     /// The number of players. Balls and shots do not count, here and below.
     pub entities: usize,
-    /// The number of clean stretches of motion.
     pub stretches: usize,
-    /// The length of all stretches together.
     pub secs: f64,
-    /// The unit of lengths.
     pub unit: String,
 }
 
 impl Results {
-    /// Combines an outcome with its settings.
     pub fn new(experiment: &dyn Experiment, settings: &Settings, command: &str, outcome: &Outcome) -> Self {
         let declaration = experiment.declaration();
         Self {

@@ -10,17 +10,13 @@ use crate::plot::draw;
 use crate::report::Report;
 use crate::results::Results;
 
-/// The file machines read.
 pub const RESULTS_FILE: &str = "results.json";
-/// The file people open.
 pub const REPORT_FILE: &str = "report.html";
 
-/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// The results; also in [`RESULTS_FILE`].
     pub results: Results,
-    /// The page to open.
     pub report: PathBuf,
 }
 
@@ -28,14 +24,11 @@ pub struct Finished {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The experiment cannot work with these settings.
     CannotRun(CannotRun),
-    /// The results could not be written.
     Output(OutputError),
 }
 
-/// Runs `experiment` and writes `results.json`, its plots as SVG and `report.html` into the
-/// directory `out`.
+/// Runs `experiment` and writes `results.json`, its plots as SVG and `report.html` into `out`.
 ///
 /// `command` is the line that would repeat the run; it is shown, not executed. Until the run is
 /// over nothing is written, so an error or an interruption leaves `out` as it was.
@@ -70,17 +63,7 @@ fn file(name: &str, text: String) -> OutputFile {
     OutputFile { name: name.into(), bytes: text.into_bytes() }
 }
 
-impl From<CannotRun> for RunError {
-    fn from(error: CannotRun) -> Self {
-        Self::CannotRun(error)
-    }
-}
-
-impl From<OutputError> for RunError {
-    fn from(error: OutputError) -> Self {
-        Self::Output(error)
-    }
-}
+wrap!(RunError: CannotRun(CannotRun), Output(OutputError));
 
 impl std::error::Error for RunError {}
 

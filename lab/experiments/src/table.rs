@@ -25,90 +25,64 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 /// in memory. Smaller groups compress worse, larger ones keep a reader from skipping.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// The longest table we read. 4 Mi rows: an hour of ten tanks at 60 Hz with all their shots, some
-/// 500 MB in memory and, as CSV, 640 MB of the [`INPUT_BYTES_MAX`](crate::files::INPUT_BYTES_MAX)
-/// that are read. Columns can be packed so well that the size of a file says nothing: without a
-/// bound a small bad one would unpack until memory ends.
+/// The longest table we read: an hour of ten tanks at 60 Hz with all their shots, some 500 MB in
+/// memory and 640 MB as CSV. Columns pack so well that a file's size says nothing: without a bound
+/// a small bad one would unpack until memory ends.
 pub const ROWS_MAX: usize = 1 << 22;
 
 /// Columns of equal length, in order, and notes about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name and values of each column.
     pub columns: Vec<(String, Column)>,
     /// Keys and values that belong to the whole table: units, tick rate, seed, schema version.
     pub metadata: Vec<(String, String)>,
 }
 
-/// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// 64-bit integers: times in microseconds.
     I64(Vec<i64>),
-    /// 64-bit integers that not every row has: when something became known.
     OptionalI64(Vec<Option<i64>>),
-    /// 64-bit counts: generations, packets.
     U64(Vec<u64>),
-    /// 32-bit counts: entities, bytes.
     U32(Vec<u32>),
-    /// 32-bit counts that not every row has: viewers.
     OptionalU32(Vec<Option<u32>>),
-    /// 16-bit counts: lives.
     U16(Vec<u16>),
     /// Measurements. NaN is kept.
     F64(Vec<f64>),
-    /// Yes or no.
     Bool(Vec<bool>),
     /// Words; repeated ones cost almost nothing.
     Text(Vec<String>),
 }
 
-/// Why a table could not be written or read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The columns are not equally long.
-    Uneven {
-        /// The first column whose length differs from the first one's.
-        column: String,
-    },
-    /// The file has a column of a kind we do not write.
-    UnknownKind {
-        /// Which.
-        column: String,
-    },
-    /// There are more than [`ROWS_MAX`] rows.
+    Uneven { column: String },
+    UnknownKind { column: String },
     TooLong,
-    /// The file is not Parquet, or broken.
     Parquet(ParquetError),
 }
 
 impl Table {
-    /// A table without columns yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With one more column.
     #[must_use]
     pub fn column(mut self, name: impl Into<String>, column: Column) -> Self {
         self.columns.push((name.into(), column));
         self
     }
 
-    /// With one more note.
     #[must_use]
     pub fn note(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.push((key.into(), value.into()));
         self
     }
 
-    /// How many rows there are.
     pub fn row_count(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// The column of that name.
     pub fn get(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(column, _)| column == name).map(|(_, column)| column)
     }
@@ -180,8 +154,7 @@ impl Table {
         for (name, column) in &self.columns {
             let path = ColumnPath::from(name.as_str());
             if matches!(column, Column::I64(_) | Column::U64(_)) {
-                // Times and generations grow by nearly the same step: differences are a few bits, a
-                // dictionary would be useless.
+                // Times and generations grow by nearly equal steps: differences beat a dictionary.
                 properties = properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
@@ -196,7 +169,6 @@ impl Table {
 }
 
 impl Column {
-    /// How many values it has.
     pub fn len(&self) -> usize {
         match self {
             Self::I64(values) => values.len(),
@@ -211,7 +183,6 @@ impl Column {
         }
     }
 
-    /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -303,7 +274,6 @@ impl Column {
         written.map(drop)
     }
 
-    /// Appends one row group's values.
     fn read(&mut self, name: &str, reader: ColumnReader, rows: usize) -> Result<(), TableError> {
         match (self, reader) {
             (Self::I64(values), ColumnReader::Int64ColumnReader(from)) => values.extend(all(from, rows)?),
@@ -376,9 +346,8 @@ thread_local! {
     static IS_READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The parquet crate answers some broken files with a panic (a negative offset in the footer, a
-/// page that wants a dictionary that is not there). For us a broken file is an error like any
-/// other, and one line on the terminal.
+/// Turns panics of the parquet crate into errors: it panics on some broken files (a negative offset
+/// in the footer, a page without its dictionary).
 fn without_panic(read: impl FnOnce() -> Result<Table, TableError> + UnwindSafe) -> Result<Table, TableError> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -395,11 +364,7 @@ fn without_panic(read: impl FnOnce() -> Result<Table, TableError> + UnwindSafe) 
     done.unwrap_or_else(|_| Err(ParquetError::General("it is broken".into()).into()))
 }
 
-impl From<ParquetError> for TableError {
-    fn from(error: ParquetError) -> Self {
-        Self::Parquet(error)
-    }
-}
+wrap!(TableError: Parquet(ParquetError));
 
 impl std::error::Error for TableError {}
 

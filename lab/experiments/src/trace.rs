@@ -18,7 +18,6 @@ use fairpath_sim::trace::{
 use crate::files::OutputFile;
 use crate::table::{Column, Table, TableError};
 
-/// How the tables of a trace are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
     /// Small and quick, for machines.
@@ -28,7 +27,6 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Parquet, Self::Csv];
 
     /// What its files end in, after the dot.
@@ -46,8 +44,7 @@ impl TraceFormat {
     }
 }
 
-/// The tables of a trace as files called after `name`. The states come last: where they are, the
-/// rest is too.
+/// The tables of a trace as files called after `name`; the states come last.
 pub fn to_files(trace: &Trace, name: &str, format: TraceFormat) -> Result<Vec<OutputFile>, TraceTableError> {
     let mut files = vec![file(name, ".inputs", &trace.inputs, &trace.metadata, format)?];
     if !trace.sends.is_empty() {
@@ -92,13 +89,10 @@ pub fn read_followed(parquet: Vec<u8>) -> Result<Vec<FollowedRow>, TraceTableErr
     FollowedRow::from_table(&Table::from_parquet(parquet)?)
 }
 
-/// A row of a trace that can be kept in a file.
 pub trait TraceRow: Sized {
-    /// The rows as CSV text.
     fn to_text(rows: &[Self]) -> Result<String, CsvError>;
     /// The rows as columns, with the run's metadata as notes.
     fn to_table(rows: &[Self], metadata: &Metadata) -> Result<Table, TraceTableError>;
-    /// The rows back from the columns.
     fn from_table(table: &Table) -> Result<Vec<Self>, TraceTableError>;
 }
 
@@ -113,21 +107,16 @@ pub fn metadata_of(table: &Table) -> Result<Metadata, TraceTableError> {
     Ok(Metadata::from_csv(csv.as_bytes())?)
 }
 
-/// Why a trace could not be kept in, or read from, a table.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TraceTableError {
     /// The table lacks this column or note, or it is of another kind.
     Missing(String),
-    /// The metadata is not what the schema says.
     Metadata(CsvError),
-    /// A row cannot be written as text.
     Row(CsvError),
-    /// The table itself.
     Table(TableError),
 }
 
-/// A kind of cell that fills a column.
 trait TraceColumn: Sized {
     fn column(cells: impl Iterator<Item = Self>) -> Column;
     fn cells(column: &Column) -> Option<Vec<Self>>;
@@ -222,17 +211,7 @@ fn cells<C: TraceColumn>(table: &Table, name: Option<&&str>) -> Result<Vec<C>, T
     cells.ok_or_else(|| TraceTableError::Missing(name.into()))
 }
 
-impl From<CsvError> for TraceTableError {
-    fn from(error: CsvError) -> Self {
-        Self::Metadata(error)
-    }
-}
-
-impl From<TableError> for TraceTableError {
-    fn from(error: TableError) -> Self {
-        Self::Table(error)
-    }
-}
+wrap!(TraceTableError: Metadata(CsvError), Table(TableError));
 
 impl std::error::Error for TraceTableError {}
 

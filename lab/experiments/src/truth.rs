@@ -43,12 +43,10 @@ impl<V: Planar> Truth<V> {
             .collect()
     }
 
-    /// From the first tick to the last.
     pub fn length(&self) -> Span {
         self.ticks[self.ticks.len() - 1].0 - self.ticks[0].0
     }
 
-    /// How fast it moved, on average over time.
     pub fn mean_speed(&self) -> f64 {
         self.ticks.iter().map(|(_, state)| state.velocity.length()).sum::<f64>() / self.ticks.len() as f64
     }

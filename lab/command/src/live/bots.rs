@@ -1,5 +1,3 @@
-//! `fairpath bots`
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -66,7 +64,6 @@ one process are compared. A recording (--out) has the truth of all bots here, an
 others.
 Exit code: 0 done, 2 bad input, or no server answered.";
 
-/// How often errors are measured.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 /// How long a bot waits at the end for what it promised.
 const LEAVE_WITHIN: Duration = Duration::from_millis(500);
@@ -124,7 +121,6 @@ impl Arguments {
     }
 }
 
-/// A bot, its connection and what it saw.
 struct BotClient {
     number: u32,
     client: NetClient<Vec2>,
@@ -139,7 +135,6 @@ impl BotClient {
         matches!(self.client.connection_state(), ConnectionState::Over(_))
     }
 
-    /// Looks, drives and tells.
     fn frame(&mut self) -> Result<(), BadInput> {
         let Self { client, crew, lost, refused, .. } = self;
         client.frame(|session, now| {
@@ -167,7 +162,6 @@ impl BotClient {
         Ok(())
     }
 
-    /// The truth about its own tank, now.
     fn truth(&self) -> Option<TankTruth> {
         let now = self.client.frame(|session, now| session.clock_now(now))?;
         let (object, life, state) = self.crew.as_ref()?.truths(now.shared).next()?;
@@ -175,7 +169,6 @@ impl BotClient {
     }
 }
 
-/// Where a bot's own tank is.
 struct TankTruth {
     object: EntityId,
     life: u16,
@@ -183,7 +176,6 @@ struct TankTruth {
     now: Now,
 }
 
-/// How wrong a bot was about the others.
 #[derive(Clone, Debug, Default)]
 struct ErrorHistogram {
     /// How many errors there were of each size, in steps of [`ErrorHistogram::STEP`].

@@ -6,7 +6,6 @@ use fairpath_games::tanks::{Bot, Driver, Ground, Match, Script, Tanks, TanksConf
 
 use crate::BadInput;
 
-/// How a tank is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DriveChoice {
     /// As bots play

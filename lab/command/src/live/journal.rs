@@ -28,8 +28,7 @@ pub(crate) struct RecordingOptions {
 }
 
 impl RecordingOptions {
-    /// Starts a recorder, if a file is given. A file that cannot be written is refused now and not
-    /// at the end.
+    /// Starts a recorder, if a file is given. Refuses a file that cannot be written at once.
     pub(crate) fn begin(&self, title: &str, seed: u64) -> Result<Option<TraceRecorder>, BadInput> {
         self.out.as_deref().map(|out| TraceRecorder::begin(out, &self.stamping, title, seed)).transpose()
     }
@@ -55,7 +54,6 @@ impl TimestampOptions {
     }
 }
 
-/// A clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ClockChoice {
     /// The clock that all peers agree on, as this process estimates it
@@ -64,17 +62,14 @@ enum ClockChoice {
     Machine,
 }
 
-/// The clock that instants are recorded by.
 #[derive(Debug)]
 enum Timestamps {
     /// The clock that all peers agree on, as this process estimates it.
     Shared,
-    /// The clock of this machine, which a server on the same machine uses: this shows how far the
-    /// shared one is off.
+    /// The clock of this machine, shared with a server on it: shows how far the shared one is off.
     Machine(ClockWatch),
 }
 
-/// What is seen, as it is seen.
 #[derive(Debug)]
 pub(crate) struct TraceRecorder {
     out: PathBuf,
@@ -139,19 +134,16 @@ impl TraceRecorder {
         }
     }
 
-    /// The truth about something.
     pub(crate) fn truth(&mut self, now: Now, entity: EntityId, life: u16, state: &State<Vec2>) {
         self.push(now, life, None, StateRow::new(now.shared, entity, StateKind::Truth, state));
     }
 
-    /// Where its owner has told it to be.
     pub(crate) fn exported(&mut self, now: Now, vector: &DrVector<Vec2>) {
         let state = vector.state_at(now.shared);
         self.push(now, 0, None, StateRow::new(now.shared, vector.entity, StateKind::Exported, &state));
         self.followed(now, None, vector);
     }
 
-    /// Where a viewer has it.
     pub(crate) fn placed(&mut self, now: Now, entity: EntityId, viewer: u32, state: &State<Vec2>) {
         self.push(now, 0, Some(viewer), StateRow::new(now.shared, entity, StateKind::Placed, state));
     }
@@ -202,8 +194,7 @@ impl TraceRecorder {
     }
 }
 
-/// How far the shared clock of this process was off that of the machine, and how far it said it
-/// might be.
+/// How far this process's shared clock was off the machine's, and how far it said it might be.
 #[derive(Debug, Default)]
 struct ClockWatch {
     looks: u64,

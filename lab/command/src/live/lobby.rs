@@ -99,7 +99,6 @@ fn as_screen(lobby: &LobbyServer) -> String {
     text
 }
 
-/// One line of a list, for people.
 pub(super) fn listing_as_line(listing: &Listing) -> String {
     let Announcement { game, name, players, seats, attributes, .. } = &listing.announcement;
     let attributes: Vec<String> = attributes.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -112,7 +111,6 @@ pub(super) fn listing_as_line(listing: &Listing) -> String {
     .to_owned()
 }
 
-/// One entry of a list, for machines.
 pub(super) fn listing_as_json(listing: &Listing) -> Value {
     let announcement = &listing.announcement;
     json!({
@@ -162,7 +160,6 @@ pub(super) struct LobbyOptions {
     attributes: Vec<String>,
 }
 
-/// An announcement, and the lobby it goes to.
 #[derive(Clone, Debug)]
 pub(crate) struct LobbyAnnouncement {
     lobby: LobbyAddress,
@@ -170,7 +167,6 @@ pub(crate) struct LobbyAnnouncement {
 }
 
 impl LobbyOptions {
-    /// The announcement, if a lobby is given.
     pub(super) fn notice(&self, game: &str) -> Result<Option<LobbyAnnouncement>, BadInput> {
         let (Some(lobby), Some(pin)) = (&self.lobby, &self.lobby_pin) else { return Ok(None) };
         let trust = Trust::Pinned(vec![pinned("--lobby-pin", pin)?]);
@@ -188,7 +184,6 @@ impl LobbyOptions {
 }
 
 impl LobbyAnnouncement {
-    /// Announces a server.
     pub(crate) fn post<V: fairpath::vector::Planar>(
         self,
         server: &NetServer<V>,

@@ -83,7 +83,6 @@ impl TankOptions {
         }
     }
 
-    /// The configuration of a client.
     fn client(&self) -> Result<ClientConfig, BadInput> {
         let horizon = self.dispatcher().horizon;
         Ok(ClientConfig { horizon, ..ClientConfig::new(self.classes()?) })
@@ -215,7 +214,6 @@ impl StatusScreen {
     }
 }
 
-/// The statistics of a session as JSON.
 fn statistics_as_json(statistics: &Statistics) -> Value {
     json!({
         "rtt_ms": statistics.round_trip.map(Span::as_millis_f64),

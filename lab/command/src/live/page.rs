@@ -27,7 +27,6 @@ pub(super) struct PageOptions {
 
 /// The files that the build took in; none in a plain build.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
-
 /// The file that names the results there are.
 const RESULTS: &str = "results/index.json";
 /// How much of a results folder is served. Each experiment writes a few hundred KB.
@@ -37,8 +36,7 @@ const RESULTS_BYTES_MAX: u64 = 64 << 20;
 const SERVER: &str = "server.json";
 
 impl PageOptions {
-    /// Serves it if it was asked for, and with it what a page must know about the server to play
-    /// there.
+    /// Serves the page if asked for, with what it must know about the server to play there.
     pub(super) fn serve(&self, server: &Value) -> Result<Option<PageServer>, BadInput> {
         let Some(wished) = &self.page else { return Ok(None) };
         if FILES.is_empty() {
@@ -82,8 +80,7 @@ impl PageOptions {
     }
 }
 
-/// Results and plots of every experiment in a folder, its own and those in folders below, and a
-/// list of the former.
+/// Results and plots of every experiment in a folder and those below, and a list of the results.
 fn results_in(folder: &Path) -> Vec<PageFile> {
     let mut files = Vec::new();
     let mut names = Vec::new();

@@ -1,5 +1,3 @@
-//! `fairpath record`
-
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,5 +1,3 @@
-//! `fairpath serve`
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -94,7 +92,6 @@ pub(crate) struct Arguments {
     announcing: LobbyOptions,
 }
 
-/// The games that can be served.
 const SERVED: [GameChoice; 5] = [
     GameChoice::Tanks,
     GameChoice::JetCar { has_wind: false },
@@ -103,7 +100,6 @@ const SERVED: [GameChoice; 5] = [
     GameChoice::Sailing { wind_shifts: true },
 ];
 
-/// How receivers place DR vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PlacementChoice {
     /// From the moment a DR vector arrives
@@ -130,8 +126,7 @@ Exit code: 0 done, 2 bad input.";
 
 /// The top speed of a tank, with room for rounding. Faster updates are refused.
 const SPEED_MAX: f64 = 110.0;
-/// How far a tank may be from where it was said to go: an update that was lost, and the delay of
-/// the next.
+/// How far a tank may be from its announced path: a lost update, and the delay of the next.
 const TELEPORT_SLACK: f64 = 60.0;
 /// How long clients have to confirm what was promised to them when it ends.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(2);
@@ -181,8 +176,7 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Serves a game of `play`. These are not dead-reckoned: only the options about listening
-    /// apply.
+    /// Serves a game of `play`. It is not dead-reckoned: only the options about listening apply.
     fn execute_online(self) -> Result<ExitCode, BadInput> {
         let end = self.reporting.end()?;
         let options = serve_game::GameServerOptions {
@@ -244,8 +238,7 @@ struct PageGames {
     told_at: Option<SharedInstant>,
 }
 
-/// How often every client is sent the state of the ledger: twice a second, as often as a person
-/// reads a number.
+/// How often every client is sent the state of the ledger: as often as a person reads a number.
 const FAIRNESS_EVERY: Span = Span::from_millis(500);
 
 impl PageGames {
@@ -262,7 +255,6 @@ impl PageGames {
     }
 }
 
-/// One turn with the session.
 fn frame(
     server: &NetServer<Vec2>,
     crew: Option<&mut TankPublisher>,
@@ -302,7 +294,6 @@ fn frame(
     })
 }
 
-/// What happened so far.
 struct ServerTally {
     began: Instant,
     joined: u64,
@@ -319,7 +310,6 @@ struct ServerTally {
 
 /// Clients that are remembered after they have gone; the oldest are forgotten first.
 const SEEN_MAX: usize = 1024;
-/// How often all connections are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 impl ServerTally {
@@ -338,7 +328,6 @@ impl ServerTally {
         }
     }
 
-    /// Remembers the state of all connections, now and then.
     fn look(&mut self, server: &NetServer<Vec2>) {
         if self.seen_at.elapsed() < LOOK_EVERY {
             return;

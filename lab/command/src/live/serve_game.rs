@@ -15,7 +15,6 @@ use serde_json::json;
 use super::lobby::{AnnouncedServer, LobbyAnnouncement};
 use crate::{BadInput, print};
 
-/// The options of a server for these games.
 pub(super) struct GameServerOptions<'a> {
     pub(super) listen: SocketAddr,
     pub(super) identity: Identity,
@@ -23,14 +22,12 @@ pub(super) struct GameServerOptions<'a> {
     pub(super) notice: Option<LobbyAnnouncement>,
     pub(super) seed: u64,
     pub(super) clients_max: usize,
-    /// Whether the server is to end.
     pub(super) is_over: &'a dyn Fn() -> bool,
     pub(super) prints_json: bool,
 }
 
 /// How long clients have to acknowledge reliable messages when the server ends.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(1);
-/// Hosts `game` until it is to end.
 pub(super) fn serve(game: GameChoice, options: GameServerOptions<'_>) -> Result<ExitCode, BadInput> {
     let sailing = |wind| HostedSailing {
         rules: SailingConfig { wind, ..SailingConfig::default() },

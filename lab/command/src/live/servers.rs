@@ -1,5 +1,3 @@
-//! `fairpath servers`
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;

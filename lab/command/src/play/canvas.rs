@@ -1,5 +1,3 @@
-//! A picture made of characters.
-
 use crossterm::style::Color;
 
 /// So many columns and rows of coloured characters. What is drawn outside of it is not drawn.
@@ -25,7 +23,6 @@ pub(super) struct Area {
 }
 
 impl TextCanvas {
-    /// An empty one.
     pub(super) fn new(width: u16, height: u16) -> Self {
         let blank = ScreenCell { character: ' ', colour: Color::Reset };
         Self {
@@ -43,12 +40,10 @@ impl TextCanvas {
         self.height
     }
 
-    /// Its rows, from the top.
     pub(super) fn rows(&self) -> impl Iterator<Item = &[ScreenCell]> {
         self.cells.chunks(self.width.max(1) as usize)
     }
 
-    /// Draws one character.
     pub(super) fn put(&mut self, column: i32, row: i32, character: char, colour: Color) {
         if (0..self.width).contains(&column) && (0..self.height).contains(&row) {
             self.cells[(row * self.width + column) as usize] = ScreenCell { character, colour };
@@ -62,12 +57,10 @@ impl TextCanvas {
         }
     }
 
-    /// Writes a line into the middle of a row.
     pub(super) fn centred(&mut self, row: i32, text: &str, colour: Color) {
         self.text((self.width - text.chars().count() as i32) / 2, row, text, colour);
     }
 
-    /// Fills an area.
     pub(super) fn fill(&mut self, area: Area, character: char, colour: Color) {
         for row in area.top..area.top + area.height {
             for column in area.left..area.left + area.width {

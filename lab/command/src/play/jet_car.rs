@@ -1,5 +1,3 @@
-//! `fairpath play jet-car`
-
 use clap::Args;
 use crossterm::style::Color;
 use fairpath::random::Random;
@@ -51,17 +49,15 @@ pub(super) struct JetCarPlayer {
     began: SharedInstant,
 }
 
-/// One axis of the stick: terminals tell when a key goes down and not when it is let go, so a press
-/// holds for a while.
+/// One axis of the stick. Terminals report no key release, so a press holds for a while.
 #[derive(Clone, Copy, Default)]
 struct Thruster {
     push: f64,
     until: SharedInstant,
 }
 
-/// How long a press holds. A key that stays down repeats about thirty times per second, after a
-/// pause of a quarter to half a second: longer than that pause and short presses are impossible,
-/// far shorter and nothing happens in between.
+/// How long a press holds. A held key repeats 30 times per second after a pause of 0.25 to 0.5 s:
+/// longer than that and short presses are impossible, far shorter and nothing happens in between.
 const HOLD: Span = Span::from_millis(180);
 
 impl JetCarPlayer {
@@ -202,7 +198,6 @@ fn area_of(field: Area, rules: &JetCarConfig, middle: Vec2, size: Vec2) -> Area 
     }
 }
 
-/// Fills what of an area is in the field.
 fn fill_within(canvas: &mut TextCanvas, field: Area, area: Area, character: char, colour: Color) {
     let left = area.left.max(field.left);
     let top = area.top.max(field.top);

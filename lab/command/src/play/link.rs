@@ -11,14 +11,8 @@ use fairpath_games::shared::RoundTrip;
 pub(super) enum GameLink<G: Simulate> {
     /// In this process, at the end of a simulated way.
     Here(Box<RoundTrip<G>>),
-    /// Elsewhere.
-    Elsewhere {
-        far: Box<dyn RemoteGame<G>>,
-        compensates: bool,
-        shown: G::State,
-        /// The player's own part of it as it is drawn.
-        drawn_own: State<Vec2>,
-    },
+    /// On another machine.
+    Elsewhere { far: Box<dyn RemoteGame<G>>, compensates: bool, shown: G::State, drawn_own: State<Vec2> },
 }
 
 impl<G: Simulate> GameLink<G> {
@@ -33,7 +27,6 @@ impl<G: Simulate> GameLink<G> {
         }
     }
 
-    /// How it stands with a server elsewhere, if it is elsewhere.
     pub(super) fn status(&self) -> Option<PlayerStatus> {
         match self {
             Self::Here(_) => None,
@@ -52,8 +45,7 @@ impl<G: Simulate> GameLink<G> {
         }
     }
 
-    /// What the player's screen shows: the newest scene that has arrived, played on if there is
-    /// compensation.
+    /// The scene on the player's screen: the newest that arrived, played on if compensated.
     pub(super) fn shown(&self) -> &G::State {
         match self {
             Self::Here(way) => way.shown(),

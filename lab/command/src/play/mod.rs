@@ -90,7 +90,6 @@ impl Online {
     }
 }
 
-/// On or off.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Switch {
     On,
@@ -131,13 +130,11 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
 trait Playable {
     const TICK_RATE: TickRate;
 
-    /// A key went down.
     fn press(&mut self, key: Key);
 
     /// Plays one tick on both sides of the link; `now` is when it ends.
     fn tick(&mut self, now: SharedInstant);
 
-    /// Draws what the player is shown.
     fn draw(&self, canvas: &mut TextCanvas);
 
     /// One line for when the terminal is itself again.
@@ -146,8 +143,7 @@ trait Playable {
 
 /// How often the picture is drawn: 25 times per second.
 const FRAME: Duration = Duration::from_millis(40);
-/// The longest stretch that is caught up with. After a longer one (a stopped process, a sleeping
-/// machine) the game goes on where it was.
+/// The longest stretch that is caught up with; after a longer one the game goes on where it was.
 const CATCH_UP_MAX: Span = Span::from_millis(500);
 
 fn play<G: Playable>(mut game: G) -> Result<ExitCode, BadInput> {

@@ -1,5 +1,3 @@
-//! `fairpath play sailing`
-
 use clap::{Args, ValueEnum};
 use crossterm::style::Color;
 use fairpath::time::{SharedInstant, Span, TickRate};
@@ -103,7 +101,6 @@ impl SailingOptions {
     }
 }
 
-/// Both ends of a race, and the hands between them.
 pub(super) struct SailingPlayer {
     rules: SailingConfig,
     common: Common,
@@ -119,15 +116,13 @@ pub(super) struct SailingPlayer {
     began: SharedInstant,
 }
 
-/// The player's seat.
 const OWN: usize = 0;
 /// How far a press moves the rudder and the sheet.
 const RUDDER_PRESS: f64 = 0.2;
 const SHEET_PRESS: f64 = 0.05;
 /// How long a press commands the wind.
 const WIND_HOLD: Span = Span::from_millis(250);
-/// What a column of the main view stands for, in feet; a row stands for twice that, as it is twice
-/// as high.
+/// Feet per column of the main view; a row is twice as high and stands for twice that.
 const FEET_PER_COLUMN: f64 = 3.0;
 /// How large boats are drawn, in feet, from the middle.
 const HULL: f64 = 12.0;

@@ -1,5 +1,3 @@
-//! Raw mode, keys and colours, and everything put back in the end.
-
 use std::io::{self, IsTerminal, Write};
 use std::sync::Once;
 use std::time::Instant;
@@ -15,13 +13,11 @@ use crossterm::{cursor, execute, queue};
 use super::canvas::TextCanvas;
 use crate::BadInput;
 
-/// The terminal while a game has it. However that ends (a key, an error, a panic), it is itself
-/// again afterwards.
+/// The terminal while a game has it. Restored however that ends: by a key, an error or a panic.
 pub(super) struct Terminal {
     out: io::Stdout,
 }
 
-/// A key that means something to a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Up,
@@ -34,7 +30,6 @@ pub(super) enum Key {
 }
 
 impl Terminal {
-    /// Takes over the terminal.
     pub(super) fn open() -> Result<Self, BadInput> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
             return Err(BadInput(
@@ -64,7 +59,6 @@ impl Terminal {
         }
     }
 
-    /// An empty canvas as large as the terminal is now.
     pub(super) fn canvas(&self) -> io::Result<TextCanvas> {
         let (width, height) = size()?;
         Ok(TextCanvas::new(width, height))
@@ -105,8 +99,7 @@ fn restore() {
     let _ = disable_raw_mode();
 }
 
-/// A panic's words would go to the other screen and vanish with it: put things back before they are
-/// said.
+/// Restores the terminal before a panic's message, which would vanish with the other screen.
 fn restore_before_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

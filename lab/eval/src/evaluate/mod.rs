@@ -38,7 +38,6 @@ pub struct Question {
     pub threshold: f64,
 }
 
-/// Why [`Question::new`] rejects its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuestionError {
@@ -84,34 +83,24 @@ impl std::fmt::Display for QuestionError {
 /// The results of a predictor over all players.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// One per horizon.
     pub horizons: Vec<HorizonSummary>,
     /// Mean over the horizons of the share of hits, in per cent.
     pub hits_total: f64,
-    /// Packets per player and second.
     pub packets_per_sec: f64,
-    /// The same as a mean over players, with its interval.
     pub packets_over_players: Interval,
 }
 
-/// The results at one horizon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HorizonSummary {
-    /// The horizon in ticks.
     pub ticks: u32,
-    /// Number of scored predictions.
     pub predictions: u64,
     /// Mean error of all predictions.
     pub mean: f64,
-    /// Median error.
     pub median: f64,
-    /// Share of hits, in per cent.
     pub hits_percent: f64,
     /// Mean error of each player, in order; NaN for a player without a scored prediction.
     pub player_means: Vec<f64>,
-    /// Mean over players of their mean errors, with its interval.
     pub mean_over_players: Interval,
-    /// The same for the share of hits, in per cent.
     pub hits_over_players: Interval,
 }
 

@@ -4,38 +4,29 @@ use fairpath_predict::{Known, Missing, Predictor, TICKS_AHEAD_MAX};
 use super::{Question, WalkStep, walk};
 use crate::play::{Play, TickRun};
 
-/// The results of one predictor for one player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayerScore {
-    /// One per horizon.
     pub horizons: Vec<HorizonScore>,
     /// Number of restarts.
     pub packets: u64,
-    /// Scored time in seconds.
     pub secs: f64,
 }
 
-/// The results at one horizon.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HorizonScore {
-    /// The horizon in ticks.
     pub ticks: u32,
-    /// Every error, in the order of ticks; rounded to seven digits, which does not affect the
-    /// median.
+    /// Every error, in the order of ticks; rounded to seven digits, which keeps the median.
     pub errors: Vec<f32>,
     /// Their sum, before rounding.
     pub sum: f64,
-    /// Number of errors within the hit radius.
     pub hits: u64,
 }
 
 impl HorizonScore {
-    /// Returns the mean error.
     pub fn mean(&self) -> f64 {
         self.sum / self.errors.len() as f64
     }
 
-    /// Returns the share of hits, in per cent.
     pub fn hits_percent(&self) -> f64 {
         100.0 * self.hits as f64 / self.errors.len() as f64
     }
@@ -47,8 +38,7 @@ impl HorizonScore {
     }
 }
 
-/// Scores one predictor on all players of a match, or returns what the predictor lacks. A position
-/// that is not finite counts as infinitely far off.
+/// Scores one predictor on all players, or returns what it lacks. Not finite is infinitely far off.
 pub fn score(
     play: &Play,
     predictor: &mut dyn Predictor,
@@ -84,8 +74,7 @@ fn error(predicted: Vec2, truth: Vec2) -> f64 {
     if distance.is_nan() { f64::INFINITY } else { distance }
 }
 
-/// Follows one prediction until its error exceeds the threshold, then starts the next: the packets
-/// that a predictor costs for one player.
+/// Follows a prediction until its error exceeds the threshold, then starts the next: its packets.
 #[derive(Clone, Debug)]
 pub struct Restarts {
     threshold: f64,
@@ -97,18 +86,15 @@ pub struct Restarts {
 }
 
 impl Restarts {
-    /// Creates one that follows nothing yet.
     pub fn new(threshold: f64) -> Self {
         let ticks: Vec<u32> = (1..=TICKS_AHEAD_MAX).collect();
         Self { threshold, predicted: vec![Vec2::ZERO; ticks.len()], ticks, begun: 0, count: 0 }
     }
 
-    /// Returns the number of restarts.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Takes the next tick of the player, in order.
     pub fn tick(
         &mut self,
         predictor: &mut dyn Predictor,

@@ -1,19 +1,16 @@
 /// A mean and the half width of its 95 % confidence interval (Student's t).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The mean.
     pub mean: f64,
     /// Half width; NaN for fewer than two values.
     pub half_width: f64,
 }
 
 impl Interval {
-    /// Returns the lower end.
     pub fn low(&self) -> f64 {
         self.mean - self.half_width
     }
 
-    /// Returns the upper end.
     pub fn high(&self) -> f64 {
         self.mean + self.half_width
     }
@@ -38,8 +35,7 @@ fn students_t(degrees_of_freedom: usize) -> f64 {
         2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
         2.045, 2.042,
     ];
-    // Beyond the table: two terms of the expansion around the normal distribution, right to three
-    // digits.
+    // Beyond the table: two terms of the expansion around the normal one, right to three digits.
     let beyond = || {
         let per_freedom = 1.0 / degrees_of_freedom as f64;
         1.960 + (2.372 + 2.82 * per_freedom) * per_freedom

@@ -2,12 +2,10 @@ use fairpath_predict::{Known, Missing, Predictor};
 
 use crate::play::{Play, TickRun};
 
-/// One tick of one player's motion.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkStep<'a> {
     /// Index of the player.
     pub subject: usize,
-    /// The run that contains the tick.
     pub run: &'a TickRun,
     /// Index of the tick in the run.
     pub index: usize,
@@ -16,9 +14,8 @@ pub struct WalkStep<'a> {
 /// Runs a predictor through a match, tick by tick and player by player: it learns each player's
 /// tick and is then passed to `at` with what is known. Visits only ticks within the recording.
 ///
-/// One predictor sees all players, as on a player's own screen: what it learns from one helps with
-/// the others. Predictors and recordings meet only here, so only here could a predictor be shown
-/// the future.
+/// One predictor sees all players, as on a player's screen. Predictors and recordings meet only
+/// here, so only here could a predictor be shown the future.
 pub fn walk(
     play: &Play,
     predictor: &mut dyn Predictor,

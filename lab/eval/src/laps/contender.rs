@@ -14,15 +14,13 @@ use fairpath_predict::{
 
 use super::{SUBJECT, TimedLap, known_at};
 
-/// A predictor of laps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// Keeps the velocity.
     Linear,
     /// Keeps the acceleration.
     Tdm,
-    /// One straight step along the line's tangent, with the recursion for the speed printed in
-    /// Jawad 2017.
+    /// One straight step along the line's tangent, with the speed recursion printed in Jawad 2017.
     TangentPrinted,
     /// The same with the plain differences in the code of Jawad 2017.
     TangentCoded,
@@ -46,7 +44,6 @@ impl Contender {
         Self::Adaptive,
     ];
 
-    /// Returns the name for tables and plots.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -73,7 +70,6 @@ impl Contender {
     }
 }
 
-/// Returns the adaptive predictor after it has learned from these laps.
 fn adaptive(laps: &[&TimedLap]) -> Adaptive {
     let runs = || laps.iter().flat_map(|lap| &lap.runs);
     let speeds = runs().flat_map(|run| &run.known).map(|body| body.velocity.length());

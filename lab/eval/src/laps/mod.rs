@@ -21,10 +21,8 @@ use fairpath_predict::{Condition, Known, LapShape, Missing, Predictor};
 
 use crate::recording::RecordedLap;
 
-/// The first ticks of a run are not scored: a quarter of a second, after which every estimate has
-/// its whole window.
+/// Unscored ticks at the start of a run: 0.25 s, after which every estimate has its whole window.
 pub const FIRST_SCORED: usize = 15;
-
 /// A lap is closed if it ends nearer to its start than this part of its length.
 const CLOSED_WITHIN: f64 = 0.05;
 
@@ -50,8 +48,7 @@ pub fn known_at(run: &LapRun, tick: usize) -> Known<'_> {
     }
 }
 
-/// Returns the errors at each horizon, from every tick of a lap that can be scored. `horizons` are
-/// in ticks, ascending.
+/// Returns the errors at each horizon (in ticks, ascending) from every tick that can be scored.
 pub fn errors(
     predictor: &mut dyn Predictor,
     lap: &TimedLap,

@@ -2,12 +2,12 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_predict::{Body, LapPart, TICK_RATE};
 
+use crate::play::{ACCELERATION_WINDOW, TICK_PHASE};
 use crate::recording::{RecordedLap, VELOCITY_WINDOW};
 
 /// A lap at 60 ticks a second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedLap {
-    /// The name in the recording.
     pub name: String,
     /// Its parts: one run, unless the recording has gaps.
     pub runs: Vec<LapRun>,
@@ -22,24 +22,11 @@ pub struct LapRun {
     pub places: Vec<Vec2>,
 }
 
-/// Two samples farther apart than this are not joined. 250 ms: two lost fixes of a 10 Hz receiver
-/// are bridged, a tunnel is not.
+/// Longest gap that is joined. 250 ms bridges two lost fixes of a 10 Hz receiver, not a tunnel.
 const GAP_MAX: Span = Span::from_millis(250);
 
-/// How far back the acceleration estimate looks: to the newest sample at least this much older. 100
-/// ms: it is a difference of differences, and over one frame at 60 Hz positions rounded to 1 mm
-/// would be 3 m/s² of noise.
-const ACCELERATION_WINDOW: Span = Span::from_millis(100);
-
-/// Offset of the first tick from the first sample. A recording at 60 Hz has its samples at the
-/// ticks, apart from rounding. Without the offset, rounding would make every other sample a tick
-/// late.
-const TICK_PHASE: Span = Span::from_micros(500);
-
 impl TimedLap {
-    /// Resamples a recorded lap causally: velocity is the slope over the last [`VELOCITY_WINDOW`],
-    /// acceleration the slope of velocity over the last 100 ms, and the position continues at that
-    /// velocity from the newest sample.
+    /// Resamples a recorded lap causally, as [`Play`](crate::play) does.
     ///
     /// With `rate_max`, in samples a second, only that many samples are *known*; where the car
     /// really was still comes from all. GNSS receivers often measure at most 10 times a second, and
@@ -63,16 +50,13 @@ impl TimedLap {
         self.runs.iter().map(|run| LapPart { known: &run.known, places: &run.places }).collect()
     }
 
-    /// Returns the number of ticks.
     pub fn ticks(&self) -> usize {
         self.runs.iter().map(|run| run.places.len()).sum()
     }
 }
 
-/// Time and position.
 type Sample = (SharedInstant, Vec2);
 
-/// A sample with the known motion at it.
 #[derive(Clone, Copy)]
 struct Fix {
     at: SharedInstant,
@@ -130,8 +114,7 @@ fn between(one: Sample, other: Sample, at: SharedInstant) -> Vec2 {
     one.1 + (other.1 - one.1) * share
 }
 
-/// Returns all samples but the first, which has no past, with velocity and acceleration from
-/// earlier samples.
+/// Returns all samples but the first with velocity and acceleration from earlier samples.
 fn fixes(samples: &[Sample]) -> Vec<Fix> {
     let mut fixes: Vec<Fix> = Vec::new();
     let (mut slow, mut fast) = (0, 0);

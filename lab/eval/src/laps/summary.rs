@@ -1,25 +1,17 @@
 use fairpath::random::Random;
 
-/// The results of a predictor over laps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// One per horizon.
     pub horizons: Vec<HorizonSummary>,
 }
 
-/// The results at one horizon.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HorizonSummary {
-    /// The horizon in ticks.
     pub ticks: u32,
-    /// Number of scored predictions.
     pub predictions: usize,
-    /// Mean error of all predictions.
     pub mean: f64,
-    /// Median error.
     pub median: f64,
-    /// 95 % confidence interval of the mean for other laps of the same drivers, by bootstrap over
-    /// laps. `None` for fewer than three laps.
+    /// 95 % interval of the mean for other laps of the same drivers: bootstrap over three or more.
     pub interval: Option<(f64, f64)>,
     /// Sum and count of errors per lap, in order.
     laps: Vec<(f64, f64)>,
@@ -58,8 +50,7 @@ impl HorizonSummary {
         }
     }
 
-    /// Returns the ratio of this mean error to another's on the same laps, and its 95 % interval.
-    /// Each draw takes the same laps for both.
+    /// Returns the ratio to another mean error on the same laps, and its paired 95 % interval.
     pub fn ratio_to(&self, other: &Self) -> (f64, Option<(f64, f64)>) {
         let ratio = |laps: &[usize]| mean(&self.laps, laps) / mean(&other.laps, laps);
         let every_lap: Vec<usize> = (0..self.laps.len()).collect();
@@ -73,8 +64,7 @@ fn mean(sums: &[(f64, f64)], laps: &[usize]) -> f64 {
     sum / count
 }
 
-/// Returns the median of ascending numbers; the mean of the middle two for an even count; NaN for
-/// no values.
+/// Returns the median of ascending numbers, of an even count the middle two's mean; NaN for none.
 fn median(ascending: &[f64]) -> f64 {
     match ascending.len() {
         0 => f64::NAN,
@@ -83,7 +73,6 @@ fn median(ascending: &[f64]) -> f64 {
     }
 }
 
-/// Returns the 95 % bootstrap interval of a measure over laps.
 fn drawn(laps: usize, measure: impl Fn(&[usize]) -> f64) -> Option<(f64, f64)> {
     if laps < LAPS_MIN {
         return None;

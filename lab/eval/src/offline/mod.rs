@@ -32,22 +32,18 @@ use fairpath::vector::Vec2;
 use self::stab::{Stab, Start};
 use crate::live::Moment;
 
-/// A position at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Time in seconds, ascending.
     pub secs: f64,
-    /// Position.
     pub position: Vec2,
 }
 
-/// Returns the path of an owner.
 pub fn points_of(moments: &[Moment]) -> Vec<Point> {
     moments.iter().map(|moment| Point { secs: moment.secs, position: moment.body.position }).collect()
 }
 
-/// Returns the fewest segments, each with a line that stays within `tolerance`, if lines may begin
-/// anywhere.
+/// Returns the fewest segments whose lines stay within `tolerance` and may begin anywhere.
 pub fn fewest_free(points: &[Point], tolerance: f64) -> usize {
     greedy(points, tolerance, Start::Free)
 }
@@ -55,8 +51,7 @@ pub fn fewest_free(points: &[Point], tolerance: f64) -> usize {
 /// Returns the fewest segments if each line begins at the first sample of its segment.
 pub fn fewest_pinned(points: &[Point], tolerance: f64) -> usize {
     let mut segments = 0;
-    // Beginnings from `looked_at` up to and including `farthest` can be reached with `segments`
-    // segments.
+    // Beginnings from `looked_at` through `farthest` can be reached with `segments` segments.
     let (mut looked_at, mut farthest) = (0, 0);
     while farthest < points.len() {
         segments += 1;

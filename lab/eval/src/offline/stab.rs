@@ -36,14 +36,12 @@ use super::Point;
 /// Where a line may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// Anywhere.
     Free,
     /// At the first sample.
     Pinned,
 }
 
-/// Accuracy of an answer, relative to the squared tolerance. Recordings are rounded far more
-/// coarsely.
+/// Accuracy of an answer, relative to the squared tolerance. Recordings are rounded more coarsely.
 const ACCURACY: f64 = 2e-9;
 
 /// A line through a growing run of samples, in units of the tolerance and relative to the first.
@@ -56,8 +54,7 @@ pub(super) struct Stab<'a> {
     line: Line,
 }
 
-/// A sample of the working set: its time as a part of the longest in it, its position in
-/// tolerances.
+/// A sample of the working set: time as a part of the longest in it, position in tolerances.
 #[derive(Clone, Copy)]
 struct Scaled {
     time: f64,
@@ -181,8 +178,7 @@ fn verdict(line: Line, lower: f64, upper: f64) -> Option<Option<Line>> {
     }
 }
 
-/// Returns the line that minimises the weighted sum of squares, and that sum for weights that add
-/// up to one.
+/// Returns the line of least weighted squares, and their sum for weights that add up to one.
 fn regression(samples: &[Scaled], weights: &[f64], start: Start) -> (Line, f64) {
     let total: f64 = weights.iter().sum();
     let mean = |of: &dyn Fn(&Scaled) -> f64| {

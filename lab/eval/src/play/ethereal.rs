@@ -8,19 +8,16 @@ use fairpath_predict::{Body, Condition, TICK_SECS};
 use super::{Play, Player, TickRun};
 use crate::recording::LengthUnit;
 
-/// Why a recording of Ethereal cannot be replayed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EtherealError {
-    /// The replay failed.
     Replay(ReplayError),
     /// The recording comes from another game, and no map was given.
     NoMap,
 }
 
 impl Play {
-    /// Replays a match of Ethereal: everything is known at every tick. A recording from another
-    /// game is retraced on `map`.
+    /// Replays a match of Ethereal, known at every tick. Another game's is retraced on `map`.
     pub fn from_ethereal(recording: &Recording, map: Option<&Map>) -> Result<Self, EtherealError> {
         let mut collector = Collector::new(recording);
         let replayed;
@@ -42,7 +39,6 @@ impl Play {
     }
 }
 
-/// Collects a match while it is replayed.
 struct Collector<'a> {
     recording: &'a Recording,
     /// Maximum health and ammunition; unknown for recordings from another game.
@@ -95,15 +91,13 @@ fn team_number(frame: &PlayerFrame) -> u32 {
     frame.team.index() as u32 + 1
 }
 
-/// Returns the change of velocity in the last tick. The game knows its velocities exactly, so one
-/// tick is enough: the [window](super::ACCELERATION_WINDOW) that smooths the noise of recordings
-/// would report turns that are over.
+/// Returns the change of velocity in the last tick. The game knows its velocities exactly: the
+/// [window](super::ACCELERATION_WINDOW) against noise would report turns that are over.
 fn acceleration(before: &[Body], velocity: Vec2) -> Vec2 {
     before.last().map_or(Vec2::ZERO, |before| (velocity - before.velocity) * (1.0 / TICK_SECS))
 }
 
-/// Returns the input of the step that led to this tick. The input of the next step is not known
-/// yet.
+/// Returns the input of the step that led to this tick; that of the next is not known yet.
 fn input_at(changes: &[RecordedInput], tick: u64) -> Vec2 {
     let made = changes.partition_point(|change| change.tick < tick);
     made.checked_sub(1).map_or(Vec2::ZERO, |last| changes[last].input.keys.direction())

@@ -1,12 +1,9 @@
 //! A match as predictors see it: all players at every tick of 1/60 s, each tick from earlier
 //! samples only.
 //!
-//! A recording has the rate at which its game wrote it. [`Play::from_recording`] resamples it
-//! *causally*: the [`Body`] of a tick follows from samples at or before the tick. Velocity is the
-//! slope of the last 25 ms, acceleration the slope of velocities over [`ACCELERATION_WINDOW`], and
-//! the position continues at that velocity from the newest sample. So a predictor never sees the
-//! future. The truth, against which predictions are scored, is stored apart as [`TickRun::truth`]:
-//! there the path between two samples is interpolated.
+//! [`Play::from_recording`] resamples a recording *causally*, see `resample`: the [`Body`] of a
+//! tick follows from samples at or before it, so a predictor never sees the future. The truth,
+//! against which predictions are scored, is [`TickRun::truth`], interpolated between samples.
 //!
 //! [`Play::from_ethereal`] takes everything at every tick from the game itself: health, ammunition,
 //! keys and walls too.
@@ -32,31 +29,24 @@ use crate::recording::LengthUnit;
 /// How much of its own past a predictor is shown, in ticks: 10 s, twice the farthest horizon.
 pub const HISTORY_TICKS_MAX: usize = 2 * TICKS_AHEAD_MAX as usize;
 
-/// Ticks over which the [top speed](Play::top_speed) is measured: half a second. Shorter, and it
-/// measures how regularly a game writes positions; longer, and no player moves straight for that
-/// long.
+/// Ticks over which the [top speed](Play::top_speed) is measured: half a second. Shorter measures
+/// how regularly a game writes positions; longer, and no player moves straight.
 pub const TOP_SPEED_TICKS: usize = 30;
 
-/// A match, tick by tick.
 #[derive(Clone, Debug)]
 pub struct Play {
-    /// Unit of length.
     pub unit: LengthUnit,
     /// All players. Balls and shots are not players.
     pub players: Vec<Player>,
     /// The walls, if known.
     pub world: Option<Grid>,
-    /// The game's own step function, if any.
     pub game: Option<Game>,
 }
 
-/// A player in a match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Player {
-    /// The name in the recording.
     pub name: String,
-    /// The player's motion, in order of time. A run may continue for some ticks after the next one
-    /// has begun: then the later one counts.
+    /// In order of time. Where a run continues after the next one has begun, the later one counts.
     pub runs: Vec<TickRun>,
 }
 
@@ -65,10 +55,8 @@ pub struct Player {
 pub struct TickRun {
     /// Team of the player; 0 is no team, without friends.
     pub team: u32,
-    /// Tick of the first body.
     pub first_tick: usize,
-    /// What was known at each tick, from the past only. It continues for a while after the last
-    /// sample, because a receiver does not know yet that no further sample will come.
+    /// What was known at each tick. It goes on after the last sample: receivers do not know yet.
     pub bodies: Vec<Body>,
     /// The player's real position, from the first tick to the last within the recording.
     pub truth: Vec<Vec2>,
@@ -105,8 +93,7 @@ impl Play {
         self.players.iter().map(Player::secs).sum()
     }
 
-    /// Returns what is known of player `subject` at tick `index` of one of its runs. `others` is a
-    /// buffer for the other players.
+    /// Returns what is known of `subject` at tick `index` of `run`. `others` is a buffer.
     pub fn look<'a>(
         &'a self,
         subject: usize,
@@ -138,7 +125,6 @@ impl Play {
 }
 
 impl Player {
-    /// Returns the player's scored motion in seconds.
     pub fn secs(&self) -> f64 {
         self.runs.iter().map(|run| run.truth.len() as f64 * TICK_SECS).sum()
     }

@@ -18,17 +18,12 @@ use super::{Play, Player, TickRun};
 use crate::recording::{GAP_MAX, Recording, Sample, Stretch};
 
 /// How far back the acceleration estimate looks: to the newest sample at least this much older.
-///
-/// 100 ms: three frames at 30 Hz. It is a difference of differences: over one frame at 60 Hz,
-/// positions rounded to 1 mm would be 3 m/s² of noise; over twice as long it would still report a
-/// turn that is over.
+/// 100 ms: three frames at 30 Hz. Over one frame at 60 Hz, positions rounded to 1 mm would be
+/// 3 m/s² of noise; over twice as long it would still report a turn that is over.
 pub const ACCELERATION_WINDOW: Span = Span::from_millis(100);
 
-/// Offset of the first tick from the recording's first sample.
-///
-/// 500 µs: a recording at 60 Hz has its samples at the ticks, apart from rounding to milliseconds
-/// or less. Without the offset, half of them would be a few microseconds late and count one whole
-/// tick later.
+/// Offset of the first tick from the recording's first sample. 500 µs: at 60 Hz samples are at the
+/// ticks but for rounding; without the offset half of them would count one whole tick later.
 pub const TICK_PHASE: Span = Span::from_micros(500);
 
 impl Play {
@@ -51,7 +46,6 @@ impl Play {
     }
 }
 
-/// Maps ticks to instants.
 struct Ticks {
     begin: SharedInstant,
 }
@@ -61,7 +55,6 @@ impl Ticks {
         self.begin + TICK_RATE.begin(tick as i64)
     }
 
-    /// Returns the first tick at or after an instant.
     fn first_at_or_after(&self, at: SharedInstant) -> usize {
         let after_begin = at - self.begin - Span::from_micros(1);
         usize::try_from(TICK_RATE.running_at(after_begin) + 1).unwrap_or(0)

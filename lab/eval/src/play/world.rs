@@ -43,17 +43,13 @@ fn scale(line: &str) -> Option<(Vec2, f64)> {
     Some((Vec2::new(x.parse().ok()?, y.parse().ok()?), size.parse().ok()?))
 }
 
-/// Why [`read_world`] rejects a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WorldError {
     /// The first line does not give the corner and the cell size.
     Scale,
     /// A row, counted from 1, is shorter or longer than the first.
-    UnevenRow {
-        /// Number of the row.
-        row: u32,
-    },
+    UnevenRow { row: u32 },
     /// There are too few or too many cells, or a number is not usable.
     Grid(GridError),
 }

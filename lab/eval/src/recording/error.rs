@@ -9,62 +9,32 @@ use super::table::{COORDINATE_MAX, TIME_SECS_MAX};
 pub struct RecordingError {
     /// The name that the caller gave the bytes.
     pub file: String,
-    /// Row, counted from 1 with the header as row 1, as an editor shows it. For a trace in memory
-    /// or in Parquet, row 1 is the first row of the table.
+    /// Counted from 1, with the header as row 1; in memory and in Parquet, row 1 is the first row.
     pub row: Option<usize>,
-    /// Name of the column in the header.
     pub column: Option<String>,
-    /// What is wrong there.
     pub problem: Problem,
 }
 
-/// What can be wrong with a recording.
+/// What can be wrong with a recording. Text in a variant is the header or field that is wrong.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There are no bytes, or only white space.
     Empty,
-    /// The bytes are not UTF-8.
     NotText,
-    /// The header matches no known format. Contains the header.
     UnknownHeader(String),
-    /// The format is clear, but a required column is missing.
     MissingColumn,
-    /// Two columns have the same name.
     RepeatedColumn,
-    /// A row is shorter or longer than the header.
-    FieldCount {
-        /// Number of fields in the header.
-        header: usize,
-        /// Number of fields in the row.
-        row: usize,
-    },
-    /// A quoted field does not end on its line.
+    FieldCount { header: usize, row: usize },
     OpenQuote,
-    /// An entity has no name.
     NoName,
-    /// A field is not a number. Contains the field.
     NotANumber(String),
-    /// A field is NaN or infinite. Contains the field.
     NotFinite(String),
-    /// A field is not a whole number, or does not fit. Contains the field.
     NotACount(String),
-    /// A field is not a kind of state. Contains the field.
     NotAStateKind(String),
-    /// A position or speed is beyond the limit. Contains the field.
     TooFar(String),
-    /// A time is beyond the limit. Contains the field.
     TooLate(String),
-    /// A sample of an entity is older than the one before it.
-    TimeRunsBackwards {
-        /// Name of the entity.
-        entity: String,
-        /// By how much.
-        back: Span,
-    },
-    /// There is a header and nothing below it, or only rows to skip.
+    TimeRunsBackwards { entity: String, back: Span },
     NoRows,
-    /// There are rows, but no two of them form a clean run.
     NoUsableStretch,
 }
 
@@ -154,12 +124,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Foreign text, shortened and without control characters, so that an error stays one line on any
-/// terminal.
+/// Foreign text, shortened and without control characters, so that an error stays one line.
 struct OneLine<'a>(&'a str);
 
-/// The maximum number of characters of foreign text in an error. A path fits; a megabyte of garbage
-/// does not.
+/// The most characters of foreign text in an error. A path fits; a megabyte of garbage does not.
 const SHOWN_MAX: usize = 120;
 
 impl fmt::Display for OneLine<'_> {

@@ -8,7 +8,6 @@ use super::table::Table;
 /// A recorded lap: positions in the plane, in order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedLap {
-    /// The name in the file.
     pub name: String,
     /// Time and position, on the lap's own clock.
     pub samples: Vec<(SharedInstant, Vec2)>,

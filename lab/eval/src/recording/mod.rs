@@ -48,7 +48,6 @@ pub use stretch::{Facing, GAP_MAX, Sample, Stretch, VELOCITY_WINDOW, Velocity};
 use stretch::estimate_turn_rates;
 use table::Table;
 
-/// The name of the ball in a team recording.
 pub const BALL: &str = "ball";
 
 /// Bytes, and their name for errors.
@@ -56,16 +55,12 @@ pub const BALL: &str = "ball";
 pub struct Source<'a> {
     /// A name for people: a file name.
     pub name: &'a str,
-    /// The content.
     pub bytes: &'a [u8],
 }
 
-/// Recorded motion, cut into clean stretches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// The format of the file.
     pub format: Format,
-    /// Unit of length.
     pub unit: LengthUnit,
     /// All moving entities, in the order of first appearance.
     pub entities: Vec<Entity>,
@@ -73,7 +68,6 @@ pub struct Recording {
     pub stretches: Vec<Stretch>,
 }
 
-/// The format of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// BZFlag's dense path: three dimensions, with velocity, heading and turn rate.
@@ -84,7 +78,6 @@ pub enum Format {
     Trace,
 }
 
-/// A moving entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
     /// The name in the recording: a number or a word.
@@ -107,8 +100,7 @@ pub fn read(recording: Source<'_>, breaks: Option<Source<'_>>) -> Result<Recordi
     tracks.finish()
 }
 
-/// Creates a recording from a trace in memory: of a Parquet file, or of a match that was just
-/// played. Errors call it `name`, and its first row is row 1.
+/// Creates a recording from a trace in memory. Errors call it `name`; its first row is row 1.
 pub fn from_trace(name: &str, metadata: &Metadata, states: &[StateRow]) -> Result<Recording, RecordingError> {
     let mut tracks = Tracks::new(name, Format::Trace, Breaks::default());
     trace::take(states, &mut tracks)?;
@@ -145,8 +137,7 @@ impl Format {
 }
 
 impl Recording {
-    /// Returns the recording with the metadata of its trace: the unit of length, and which entities
-    /// are not players.
+    /// Returns the recording with the unit of length and the non-players that its trace names.
     #[must_use]
     pub fn described_by(mut self, metadata: &Metadata) -> Self {
         self.unit = metadata.length_unit;
@@ -158,8 +149,7 @@ impl Recording {
         self
     }
 
-    /// Returns the stretches of all players. Balls and shots are neither friend nor enemy, and are
-    /// not scored unless asked for.
+    /// Returns the stretches of all players. Balls and shots are not scored unless asked for.
     pub fn players(&self) -> impl Iterator<Item = &Stretch> {
         self.stretches.iter().filter(|stretch| self.entities[stretch.entity].is_player)
     }
@@ -204,7 +194,6 @@ impl Breaks {
     }
 }
 
-/// The samples of all entities while the file is read.
 struct Tracks<'a> {
     file: &'a str,
     format: Format,

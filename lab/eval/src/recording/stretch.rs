@@ -11,18 +11,14 @@ use fairpath::vector::{Planar, Vec3};
 /// invent motion: at top speed a BZFlag tank covers 2.5 of its 6 units in that time.
 pub const GAP_MAX: Span = Span::from_millis(100);
 
-/// How far back the velocity estimate looks, if a recording has no velocities: to the newest sample
-/// at least this much older.
+/// Velocities that were not recorded are slopes from the newest sample at least this much older.
 ///
 /// 25 ms: one frame at 30 Hz, two at 60 and 70 Hz. One frame at 60 Hz would turn positions rounded
 /// to 1 mm into 6 cm/s of noise; twice as long would lag half a frame more behind every turn.
 pub const VELOCITY_WINDOW: Span = Span::from_millis(25);
 
-/// A clean run of one entity's motion: at least two samples, in order of time, at most [`GAP_MAX`]
-/// apart.
-///
-/// It also defines the path between the samples, and *that path is the truth* of experiments; see
-/// [`state_at`](Self::state_at).
+/// A clean run of one entity's motion: two samples or more, in order, at most [`GAP_MAX`] apart.
+/// The path between them is the truth of experiments: see [`state_at`](Self::state_at).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
     /// Index into the recording's entities.
@@ -31,7 +27,6 @@ pub struct Stretch {
     pub team: u32,
     /// Life of the entity, as the recording counts them.
     pub life: u32,
-    /// Where the samples' velocities come from.
     pub velocity: Velocity,
     samples: Vec<Sample>,
 }
@@ -39,34 +34,27 @@ pub struct Stretch {
 /// Where velocities come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Velocity {
-    /// The game recorded them.
     Recorded,
-    /// Estimated from positions at or before the sample: the slope from the newest sample that is
-    /// at least [`VELOCITY_WINDOW`] older (or the stretch's first). The first sample of a run has
-    /// no past, so the stretch starts at the second.
+    /// Estimated as [`VELOCITY_WINDOW`] says, or from the stretch's first sample. A run's first
+    /// sample has no past, so the stretch starts at the second.
     Estimated,
 }
 
-/// A recorded state at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Time on the recording's clock. Recordings may start below zero.
     pub at: SharedInstant,
     /// Position. Recordings in the plane have z = 0.
     pub position: Vec3,
-    /// Velocity per second.
     pub velocity: Vec3,
-    /// Heading, if it was recorded.
     pub facing: Option<Facing>,
 }
 
-/// Heading in the plane, and its rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Facing {
     /// From +x towards +y, in radians.
     pub heading: f64,
-    /// Radians per second, positive from +x towards +y. A trace has no such column: there it is the
-    /// slope from the sample before, and zero for the first of a stretch.
+    /// Radians per second, from +x towards +y; in a trace, the slope from the sample before (or 0).
     pub turn_rate: f64,
 }
 
@@ -93,34 +81,29 @@ impl Stretch {
         }
     }
 
-    /// Returns the samples, in order of time.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// Returns the first instant with a known state.
     pub fn begin(&self) -> SharedInstant {
         self.samples[0].at
     }
 
-    /// Returns the last instant with a known state.
     pub fn end(&self) -> SharedInstant {
         self.samples[self.samples.len() - 1].at
     }
 
-    /// Returns the time from the first sample to the last.
     pub fn duration(&self) -> Span {
         self.end() - self.begin()
     }
 
     /// Returns the state at `at`; `None` before the first and after the last sample.
     ///
-    /// Between two samples with recorded velocities the position follows the cubic through both
-    /// positions and velocities (on BZFlag its median error at a left-out sample is half the
-    /// straight line's). With estimated velocities, which lag, it follows the straight line.
-    /// Velocity, heading (the short way round) and turn rate are interpolated linearly: the cubic's
-    /// own slope would overshoot where a tank stops at once. Without a recorded heading, the entity
-    /// faces along its velocity.
+    /// Between samples with recorded velocities the position follows the cubic through positions
+    /// and velocities (on BZFlag half the straight line's median error at a left-out sample); with
+    /// estimated velocities, which lag, the straight line. Velocity, heading (the short way round)
+    /// and turn rate are interpolated linearly: the cubic's own slope would overshoot where a tank
+    /// stops at once. Without a recorded heading, the entity faces along its velocity.
     pub fn state_at<V: Planar>(&self, at: SharedInstant) -> Option<State<V>> {
         let after = self.samples.partition_point(|sample| sample.at <= at);
         let before = self.samples.get(after.checked_sub(1)?)?;
@@ -166,7 +149,6 @@ impl Stretch {
 }
 
 impl Sample {
-    /// Returns the sample as a state.
     pub fn state<V: Planar>(&self) -> State<V> {
         let state = State::moving(V::from_3d(self.position), V::from_3d(self.velocity));
         match self.facing {
@@ -195,10 +177,8 @@ fn curve(one: &Sample, next: &Sample, secs: f64) -> Motion<Vec3> {
     })
 }
 
-/// Sets every turn rate to the slope from the sample before, so that none depends on later samples.
-///
-/// One sample back, not [`VELOCITY_WINDOW`]: a trace stores headings to the last bits, and a tank
-/// that turns evenly within a tick then gets exactly the turn it made.
+/// Sets every turn rate to the slope from the sample before. Not over [`VELOCITY_WINDOW`]: a trace
+/// stores headings to the last bits, so an even turn within a tick comes out exactly.
 pub(super) fn estimate_turn_rates(run: &mut [Sample]) {
     let mut before: Option<(SharedInstant, f64)> = None;
     for sample in run {

@@ -15,13 +15,11 @@ use fairpath_sim::trace::StateKind;
 use super::error::{Problem, RecordingError};
 use super::{Source, instant_from_secs};
 
-/// Limit of coordinates and speeds: more than the metres in a light-second, and small enough that
-/// squares and products do not overflow.
+/// Limit of coordinates and speeds: above the metres in a light-second; squares do not overflow.
 pub(super) const COORDINATE_MAX: f64 = 1e9;
 /// Limit of times, in seconds either side of zero: 300 years, so that a Unix time fits.
 pub(super) const TIME_SECS_MAX: f64 = 1e10;
 
-/// The header of a file, and its rows in order.
 pub(super) struct Table<'a> {
     file: &'a str,
     header: Vec<Cow<'a, str>>,
@@ -29,11 +27,9 @@ pub(super) struct Table<'a> {
     fields: Vec<Cow<'a, str>>,
 }
 
-/// A column of the header.
 #[derive(Clone, Copy)]
 pub(super) struct Column(usize);
 
-/// One row of a [`Table`].
 pub(super) struct Row<'t, 'a> {
     table: &'t Table<'a>,
     /// Counted from 1, with the header as row 1.
@@ -157,8 +153,7 @@ impl Row<'_, '_> {
     }
 }
 
-/// Splits a line into trimmed fields. A field in double quotes may contain commas, and `""` for a
-/// quote.
+/// Splits a line into trimmed fields. A quoted field may contain commas, and `""` for a quote.
 fn split<'a>(line: &'a str, fields: &mut Vec<Cow<'a, str>>) -> Result<(), Problem> {
     fields.clear();
     let mut rest = Some(line);

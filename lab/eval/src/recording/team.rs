@@ -5,8 +5,7 @@ use super::stretch::Sample;
 use super::table::Table;
 use super::{RunKey, Tracks};
 
-/// Two teams in the plane: times in seconds, positions in metres. Every entity has one life; the
-/// breaks cut it.
+/// Two teams in the plane, in seconds and metres. Every entity has one life; the breaks cut it.
 pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
     let [t, entity, team, x, y] = table.columns(["t", "entity", "team", "x", "y"])?;
     while let Some(row) = table.next_row()? {

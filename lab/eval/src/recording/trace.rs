@@ -37,7 +37,6 @@ pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The states of a trace in memory.
 pub(super) fn take(states: &[StateRow], tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
     (1..).zip(states).try_for_each(|(number, state)| push(number, state, tracks))
 }
@@ -93,8 +92,7 @@ fn sample(state: &StateRow) -> Sample {
     }
 }
 
-/// Returns the heading in the plane; the turn rate is set once the run is complete. All zeros mean
-/// no orientation.
+/// Returns the heading, without a turn rate yet. All zeros mean no orientation.
 fn facing(orientation: Quat) -> Option<Facing> {
     let is_known = orientation.w != 0.0 || orientation.v != Vec3::new(0.0, 0.0, 0.0);
     is_known.then(|| Facing { heading: orientation.normalized().heading(), turn_rate: 0.0 })

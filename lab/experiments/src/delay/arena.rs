@@ -27,34 +27,26 @@ use fairpath_games::tanks::{
 
 use super::Smoothness;
 
-/// A match under delay.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The tanks that are shot at.
     pub targets: Targets,
     /// How old received states are.
     pub lag: Span,
-    /// How others are placed.
     pub placement: Placement,
-    /// By which motion they go on.
     pub model: MotionKind,
     /// How corrections are drawn; the bots aim at what is drawn. Nothing: at what is placed.
     pub convergence: Option<Algorithm>,
     /// How far the server rewinds for [`Judge::Capped`].
     pub rewind_max: Span,
-    /// How long the match lasts, in seconds.
     pub secs: u32,
-    /// Map, bots and random numbers follow from it.
     pub seed: u64,
 }
 
-/// The tanks that are shot at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
     /// All tanks are bots: they drive at each other, shoot, and dodge the shots that they see.
     Bots,
-    /// The other team drives straight on, in circles and at random, never shoots and dodges
-    /// nothing; no boxes.
+    /// The other team drives straight, in circles and at random, and never shoots; no boxes.
     Drivers,
 }
 
@@ -71,17 +63,14 @@ pub enum Judge {
     Capped,
 }
 
-/// The shots of a match, counted.
 #[derive(Clone, Debug, Default)]
 pub struct Shots {
-    /// How many were fired.
     pub fired: u32,
     /// How many hit, in the order of [`Judge::ALL`].
     pub hits: [u32; 4],
     /// How many of those that hit on the shooter's screen hit the same tank by this judge.
     pub granted: [u32; 4],
-    /// How many hit a tank by this judge that was not there: the shot never touched it where it
-    /// really was.
+    /// How many hit a tank by this judge that the shot never touched where it really was.
     pub elsewhere: [u32; 4],
     /// How many of those had a box between it and where the shot came from.
     pub behind_cover: [u32; 4],
@@ -95,15 +84,12 @@ pub struct Shots {
 const THRESHOLD: f64 = 0.3;
 /// More than this many units in a frame are seen as a jump: a tenth of a tank's length.
 const JUMP: f64 = 0.6;
-/// From how far on a correction is shown as a jump: bending more would show a tank at several times
-/// its speed.
+/// Larger corrections are shown as a jump: bending would show a tank at several times its speed.
 const SNAP_BEYOND: f64 = 30.0;
 
 impl Judge {
-    /// Every judge.
     pub const ALL: [Self; 4] = [Self::Screen, Self::Present, Self::Warped, Self::Capped];
 
-    /// The judge's name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Screen => "shooter's screen",
@@ -129,7 +115,6 @@ impl Trial {
         }
     }
 
-    /// Plays the match.
     pub fn run(&self) -> Shots {
         let mut game = self.game();
         let mut news = News::new(self, game.tanks().tanks().len());
@@ -140,8 +125,7 @@ impl Trial {
             let begin = game.tanks().now();
             game.step_showing(|view| news.show(view, &mut shots.shown_off));
             news.spread(&game);
-            // A shot that ends in the tick it was fired in (fired from less than two units away) is not among
-            // them.
+            // Without shots that end in the tick they were fired in: from less than two units away.
             flights.extend(game.tanks().shots().iter().filter(|shot| shot.is_new()).map(Flight::new));
             let targets = Judge::ALL.map(|judge| news.targets(judge));
             let tick = Tick { game: game.tanks(), begin, end: game.tanks().now(), targets: &targets };
@@ -153,7 +137,6 @@ impl Trial {
 }
 
 impl Trial {
-    /// The match about to begin.
     pub fn game(&self) -> Match {
         let game = match self.targets {
             Targets::Bots => Match::of_bots(TanksConfig::default(), self.seed),
@@ -178,8 +161,7 @@ fn script(id: EntityId, random: Random) -> Script {
     }
 }
 
-/// What every tank has received of every other. All are equally far apart, so all have the
-/// same.
+/// What every tank has received of every other: the same, as all are equally far apart.
 struct News {
     lag: Span,
     rewind_max: Span,
@@ -277,7 +259,6 @@ impl News {
         })
     }
 
-    /// Every tank as it was.
     fn rewound(&self, by: Span) -> Vec<Moment<Vec2>> {
         let mut seen = Vec::new();
         let first = SharedInstant::ZERO;
@@ -298,7 +279,6 @@ impl News {
         }
     }
 
-    /// What the eye notices of the first tank.
     fn watch_screen(&mut self) {
         let now = Now::synchronised(self.now);
         let Some(replica) = self.replicas.first() else { return };
@@ -308,7 +288,6 @@ impl News {
     }
 }
 
-/// One tick, as shots fly through it.
 struct Tick<'a> {
     game: &'a Tanks,
     begin: SharedInstant,
@@ -329,7 +308,6 @@ struct Flight {
     before: [Vec<Moment<Vec2>>; 4],
 }
 
-/// The end of a shot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Flies,
@@ -379,7 +357,6 @@ impl Flight {
         self.muzzle + self.velocity * (now - self.fired_at).as_secs_f64()
     }
 
-    /// What the match itself says.
     fn by_the_game(&self, tick: &Tick<'_>) -> Verdict {
         let ends = tick.game.events().iter().filter_map(|event| match event {
             Event::ShotEnded { shot, life, end, .. } if (*shot, *life) == (self.id, self.life) => Some(*end),
@@ -392,7 +369,6 @@ impl Flight {
         }
     }
 
-    /// Against the tanks as this judge has them.
     fn by_targets(&mut self, judge: usize, tick: &Tick<'_>, news: &News) -> Verdict {
         let (from, to) = (self.at(tick.begin), self.at(tick.end));
         let barrier = tick.game.map().first_hit(from, to).map(|(share, _)| share);
@@ -415,8 +391,7 @@ impl Flight {
         }
     }
 
-    /// Whether the victim is where it was hit, or else where. Of a tank that is gone by now there
-    /// is nothing to say.
+    /// Notes whether the victim is where it was hit, or else where; nothing of a tank that is gone.
     fn note_place(&self, judge: usize, victim: EntityId, tick: &Tick<'_>, news: &News, shots: &mut Shots) {
         let Some(real) = news.present.iter().find(|moment| moment.entity == victim) else { return };
         if meets(self.at(tick.begin), self.at(tick.end), real, real).is_some() {

@@ -11,18 +11,13 @@ use fairpath_games::online::{ClientDisplay, Extrapolated, Loopback, Prototyped, 
 
 use super::{Smoothness, curve_name, half_each_way};
 
-/// One run: the rules, the screen and the delay.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The rules, with or without wind.
     pub rules: JetCarConfig,
-    /// The round trip.
     pub rtt: Span,
     /// By how much the round trip varies, to either side.
     pub jitter: Span,
-    /// What the bot looks at.
     pub sight: Sight,
-    /// Course, bot and link follow from it.
     pub seed: u64,
 }
 
@@ -39,18 +34,14 @@ pub enum Sight {
     Simulated,
     /// The same as it is drawn: the own car's corrections bent along this curve.
     Drawn(Algorithm),
-    /// As [`Simulated`](Self::Simulated), and the server holds an order for the player: while a
-    /// gust blows, thrust against it. Buchheit 2004's contingency, fired where the event is. The
-    /// screen plays it on as well.
+    /// As [`Simulated`](Self::Simulated), and server and screen thrust against gusts while they
+    /// blow: Buchheit 2004's contingency, fired where the event is.
     Guarded,
 }
 
-/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The points in the end.
     pub score: f64,
-    /// How many cars were lost.
     pub cars_lost: f64,
     /// Whether the last car was lost before the time was up.
     pub is_lost: bool,
@@ -60,12 +51,10 @@ pub struct Run {
 
 /// More than this many pixels in a frame are seen as a jump: a tenth of the car.
 pub const JUMP_PX: f64 = 3.6;
-/// From how far on a correction is shown as a jump: less than from a wall to where the next car
-/// begins.
+/// Larger corrections are shown as a jump: less than from a wall to where the next car begins.
 const SNAP_BEYOND_PX: f64 = 150.0;
 
 impl Sight {
-    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Old => "off, not used to it",
@@ -79,7 +68,6 @@ impl Sight {
 }
 
 impl Trial {
-    /// Plays the run to its end.
     pub fn run(&self) -> Run {
         let start = JetCarScene::new(&self.rules);
         let skill = match self.sight {

@@ -28,12 +28,10 @@ pub(crate) fn half_each_way(rtt: Span, jitter: Span) -> LinkConfig {
     LinkConfig::default().delay(rtt.scaled(0.5)).jitter_uniform(jitter.scaled(0.5))
 }
 
-/// Milliseconds as they stand in a sentence.
 pub(crate) fn in_ms(span: Span) -> String {
     format!("{} ms", span.as_millis_f64())
 }
 
-/// A convergence as it stands in a table.
 pub(crate) fn curve_name(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::Snap => "snap",

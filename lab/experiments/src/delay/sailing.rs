@@ -14,29 +14,22 @@ use fairpath_games::sailing::{
 
 use super::half_each_way;
 
-/// A race, and how far away one of the two sits.
 #[derive(Clone, Debug)]
 pub struct Race {
-    /// Wind and current.
     pub rules: SailingConfig,
-    /// How both trim their sails.
     pub trim: Trim,
-    /// The round trip.
     pub rtt: Span,
     /// By how much the round trip varies, to either side.
     pub jitter: Span,
     /// Whether the far agent's screen simulates ahead of the server.
     pub is_compensated: bool,
-    /// Weather and link follow from it.
     pub seed: u64,
 }
 
-/// How a race ended.
 #[derive(Clone, Debug)]
 pub struct Finish {
     /// When the far agent reached the buoy, in seconds; [`RACE_SECS_MAX`] if never.
     pub client_secs: f64,
-    /// When the agent at the server did.
     pub server_secs: f64,
     /// How often the far one's rudder went from one side to the other, per minute.
     pub swings_per_minute: f64,
@@ -59,10 +52,8 @@ pub enum OtherBoat {
 pub const RACE_SECS_MAX: f64 = 600.0;
 
 impl OtherBoat {
-    /// Every way.
     pub const ALL: [Self; 4] = [Self::Heard, Self::Linear, Self::Circular, Self::Physics];
 
-    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Heard => "as heard",
@@ -79,7 +70,6 @@ impl Finish {
         (self.client_secs - self.server_secs) / self.server_secs
     }
 
-    /// Whether the far agent reached the buoy.
     pub fn is_home(&self) -> bool {
         self.client_secs < RACE_SECS_MAX
     }
@@ -92,7 +82,6 @@ const SERVER: usize = 1;
 const AS_IT_IS: Input = Input::new(0.5, 0.0);
 
 impl Race {
-    /// Sails the race to its end.
     pub fn run(&self) -> Finish {
         let helm = SailingPredictor { rules: self.rules.clone(), seat: CLIENT };
         let race = Sailing::new(self.rules.clone(), self.seed).expect("these rules are sound");
@@ -165,9 +154,8 @@ impl Swings {
     }
 }
 
-/// How far off the other boat is shown, in feet and on average, a round trip after the state that
-/// is known of it left: in the order of [`OtherBoat::ALL`]. The race is sailed by two agents at the
-/// server, and looked at from far away.
+/// The mean error in feet of the other boat as shown a round trip after its last known state left,
+/// in the order of [`OtherBoat::ALL`]. Two agents at the server sail; a far client looks on.
 pub fn other_boat_off(rules: &SailingConfig, trim: Trim, rtt: Span, seed: u64) -> [f64; 4] {
     let mut regatta = Regatta::of_agents(rules.clone(), seed, trim).expect("these rules are sound");
     let ticks = TICK_RATE.running_at(rtt) as usize;

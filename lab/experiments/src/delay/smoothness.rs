@@ -1,5 +1,3 @@
-//! What an eye would notice of corrections.
-
 use fairpath::State;
 use fairpath::vector::{Vec2, Vector};
 
@@ -14,8 +12,7 @@ pub struct Smoothness {
 }
 
 impl Smoothness {
-    /// Nothing seen yet. Whatever moves more than `jump` from one frame to the next beyond where
-    /// its drawn velocity leads counts as a jump.
+    /// A move of more than `jump` in a frame beyond the drawn velocity counts as a jump.
     pub fn new(jump: f64) -> Self {
         Self { jump, ..Self::default() }
     }
@@ -35,7 +32,6 @@ impl Smoothness {
         self.last = None;
     }
 
-    /// Adds what another one saw.
     pub fn merge(&mut self, other: &Self) {
         self.frames += other.frames;
         self.error_sum += other.error_sum;

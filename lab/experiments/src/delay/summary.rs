@@ -1,14 +1,9 @@
-//! A mean over runs with its interval.
-
 use fairpath::random::Random;
 
-/// The mean of some runs and what it would lie within, 95 times in 100, had other runs been made
-/// (bootstrap).
+/// The mean of some runs, and its 95 % interval over other runs (bootstrap).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many runs.
     pub count: usize,
-    /// Their mean.
     pub mean: f64,
     /// The interval; the mean itself where there are fewer than three runs.
     pub interval: (f64, f64),
@@ -20,7 +15,6 @@ const DRAWS: usize = 1_000;
 const RUNS_MIN: usize = 3;
 
 impl Summary {
-    /// The mean of `numbers`.
     pub fn of(numbers: &[f64]) -> Self {
         Self::of_ratio(&numbers.iter().map(|number| (*number, 1.0)).collect::<Vec<_>>())
     }
@@ -35,8 +29,7 @@ impl Summary {
         if parts.len() < RUNS_MIN {
             return Self { count: parts.len(), mean, interval: (mean, mean) };
         }
-        // Always the same draws: an interval is part of the outcome, and that follows from the settings
-        // alone.
+        // Always the same draws: an outcome, and so its intervals, follows from the settings alone.
         let mut random = Random::from_seed(0x95);
         let mut means: Vec<f64> = (0..DRAWS)
             .map(|_| ratio(&mut parts.iter().map(|_| parts[random.below(parts.len() as u64) as usize])))
@@ -48,7 +41,6 @@ impl Summary {
         Self { count: parts.len(), mean, interval }
     }
 
-    /// Half the width of the interval.
     pub fn half_width(&self) -> f64 {
         0.5 * (self.interval.1 - self.interval.0)
     }

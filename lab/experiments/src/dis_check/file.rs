@@ -65,7 +65,6 @@ fn readings(drm: u8) -> impl Iterator<Item = Model> {
     Model::ALL.into_iter().filter(move |model| model.number() == drm)
 }
 
-/// How messages call an entry.
 pub(super) fn entry_name(index: usize, id: Option<&str>) -> String {
     // Debug, so that whatever a file calls its entries stays on one line.
     id.map_or_else(|| format!("entry {index}"), |id| format!("entry {index} ({id:?})"))
@@ -77,46 +76,29 @@ pub(super) fn entry_name(index: usize, id: Option<&str>) -> String {
 pub enum DisFileError {
     /// Not JSON, or not a list of objects. `NaN` is not JSON.
     NotAList {
-        /// The file's name.
         file: String,
         /// What the JSON reader says, with entry, field, line and column as far as they are known.
         reason: String,
     },
     /// There is nothing in the list, or in the file.
-    Empty {
-        /// The file's name.
-        file: String,
-    },
+    Empty { file: String },
     /// A field is missing or makes no sense.
     Field {
-        /// The file's name.
         file: String,
         /// The entry's place in the list, counted from zero.
         index: usize,
-        /// The entry's name, if it has one.
         id: Option<String>,
-        /// The field's name.
         field: &'static str,
-        /// What is wrong with it.
         problem: FieldProblem,
     },
 }
 
-/// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldProblem {
-    /// It is not there.
     Missing,
-    /// It is something else than this.
     Expected(&'static str),
-    /// No reading of this model is called that.
-    UnknownSemantics {
-        /// The model's number in the standard.
-        drm: u8,
-        /// What the file says.
-        found: String,
-    },
+    UnknownSemantics { drm: u8, found: String },
 }
 
 impl fmt::Display for DisFileError {
@@ -218,7 +200,6 @@ fn finite(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite())
 }
 
-/// A field with a mistake in it.
 struct BadField {
     field: &'static str,
     problem: FieldProblem,
@@ -231,11 +212,9 @@ impl BadField {
     }
 }
 
-/// What an entry holds, by name.
 type Fields = Map<String, Value>;
 
-/// Everything in the file, before anything is made of it. These two read what `Vec<Fields>` would,
-/// but where it knows only the line and column of a slip, they add entry and field.
+/// The file before it is understood. Unlike `Vec<Fields>`, errors add entry and field to the line.
 struct RawList(Vec<RawEntry>);
 struct RawEntry(Fields);
 

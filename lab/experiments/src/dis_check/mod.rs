@@ -30,15 +30,12 @@ use serde::Serialize;
 use self::file::FileEntry;
 pub use self::file::{DisFileError, FieldProblem};
 
-/// How far a displacement may be off, in parts of its length, or in metres where it is shorter than
-/// a metre. Fixed by the program that computes the expected values: a thousandth of a millimetre in
-/// a kilometre. The models come within 1e-14 over seconds and 1e-11 over thousands of turns, so a
-/// failure is a mistake and not a rounding.
+/// How far a displacement may be off, in parts of its length, or in metres below a metre. Fixed by
+/// the program that computes the expected values. The models come within 1e-14 over seconds and
+/// 1e-11 over thousands of turns, so a failure is a mistake and not a rounding.
 pub const DISPLACEMENT_TOLERANCE: f64 = 1e-9;
-
 /// How far each number of the orientation's matrix may be off.
 pub const MATRIX_TOLERANCE: f64 = 1e-9;
-
 /// How many failures a report lists one by one: enough to see a pattern, few enough to read.
 pub const FAILURES_LISTED_MAX: usize = 10;
 
@@ -48,76 +45,58 @@ pub fn check(json: &[u8], file_name: &str) -> Result<DisReport, DisFileError> {
     Ok(DisReport::of(entries.iter().map(Outcome::of)))
 }
 
-/// How the models did on one file.
-///
-/// Serialised, it is what a machine reads; the names of the fields are stable. An error that is not
-/// a number is written as [`f64::MAX`].
+/// How the models did on one file. As JSON, the names of the fields are stable; an error that is
+/// not a number is written as [`f64::MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DisReport {
     /// One row per model and reading that the file has cases of, by number.
     pub rows: Vec<DisRow>,
     /// The cases of the readings that most programs share.
     pub primary: DisTally,
-    /// The cases of the other readings.
     pub other: DisTally,
     /// The first failures, at most [`FAILURES_LISTED_MAX`].
     pub failures: Vec<DisFailure>,
 }
 
-/// How one reading of one model did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DisRow {
     /// The model's number in the standard.
     pub drm: u8,
-    /// The model's name in the standard.
     pub model: &'static str,
     /// How it is read, in the words of the file.
     pub semantics: &'static str,
     /// Whether most programs share this reading, says the file.
     pub primary: bool,
-    /// How many cases there are.
     pub cases: usize,
-    /// How many of them hold.
     pub passed: usize,
-    /// The largest distance from the expected displacement, in parts of its length, or in metres
-    /// where that is shorter than a metre.
+    /// The largest error of a displacement, in parts of its length or, below a metre, in metres.
     pub displacement_error_max: f64,
     /// The largest error of a number in the orientation's matrix.
     pub matrix_error_max: f64,
 }
 
-/// A count of cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DisTally {
-    /// How many there are.
     pub cases: usize,
-    /// How many of them hold.
     pub passed: usize,
 }
 
-/// A case that does not hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DisFailure {
     /// Its place in the list, counted from zero.
     pub index: usize,
-    /// Its name, if it has one.
     pub id: Option<String>,
-    /// The model's number in the standard.
     pub drm: u8,
-    /// As in [`DisRow::displacement_error_max`].
     pub displacement_error: f64,
-    /// As in [`DisRow::matrix_error_max`].
     pub matrix_error: f64,
 }
 
 impl DisReport {
-    /// Whether every case holds.
     pub fn all_passed(&self) -> bool {
         let DisTally { cases, passed } = self.total();
         passed == cases
     }
 
-    /// All cases, of whichever reading.
     pub fn total(&self) -> DisTally {
         DisTally {
             cases: self.primary.cases + self.other.cases,
@@ -229,7 +208,6 @@ impl fmt::Display for DisFailure {
     }
 }
 
-/// How one entry did.
 struct Outcome<'a> {
     entry: &'a FileEntry,
     displacement_error: f64,
@@ -263,8 +241,7 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Relative to the expected length, or to a metre where that is shorter: a body that ends where it
-/// began has no length to compare with.
+/// Relative to the expected length, or to a metre below that: the length may be zero.
 fn displacement_error(found: Vec3, expected: Vec3) -> f64 {
     countable(found.distance(expected) / expected.length().max(1.0))
 }
@@ -277,8 +254,7 @@ fn matrix_error(found: [Vec3; 3], expected: [Vec3; 3]) -> f64 {
     found.into_iter().zip(expected).map(error_of_row).fold(0.0, f64::max)
 }
 
-/// The largest number instead of none: what is not a number is neither the worst nor a failure in
-/// comparisons.
+/// The largest number instead of NaN, which is neither worst nor a failure in comparisons.
 fn countable(error: f64) -> f64 {
     if error.is_finite() { error } else { f64::MAX }
 }

@@ -17,8 +17,7 @@ const FACING_Y: [[f64; 3]; 3] = [[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1
 const FACING_BACK: [[f64; 3]; 3] = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]];
 
 const AHEAD: [f64; 3] = [1.0, 0.0, 0.0];
-/// What an accelerometer feels of an acceleration of 1 m/s² ahead while the velocity turns: a + ω ×
-/// v.
+/// What an accelerometer feels at 1 m/s² ahead while the velocity turns: a + ω × v.
 const AHEAD_AND_INWARDS: [f64; 3] = [1.0, FRAC_PI_2, 0.0];
 
 fn entry(

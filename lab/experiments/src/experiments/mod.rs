@@ -43,7 +43,6 @@ pub fn find(name: &str) -> Option<&'static dyn Experiment> {
     })
 }
 
-/// Returns the names of the experiments that take an option.
 pub fn taking(option: RunOption) -> Vec<&'static str> {
     let declarations = all().iter().map(|experiment| experiment.declaration());
     declarations.filter(|declaration| declaration.takes(option)).map(|declaration| declaration.name).collect()

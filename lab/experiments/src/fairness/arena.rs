@@ -15,11 +15,8 @@ use crate::truth::Truth;
 /// One scheduler under one set of circumstances.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The trial's name in tables.
     pub label: String,
-    /// The scheduler.
     pub scheduler: LabScheduler,
-    /// The receivers.
     pub receivers: Vec<Receiver>,
     /// DR vectors per trigger, on average, for schedulers that have a budget.
     pub budget: f64,
@@ -27,12 +24,10 @@ pub struct Trial {
     pub threshold: f64,
     /// How long the owner is silent at most.
     pub heartbeat: Span,
-    /// What DR vectors extrapolate with.
     pub model: Model,
     /// How the dispatcher works; as in the papers unless something else is tried.
     pub dispatcher: DispatcherConfig,
-    /// Whether the dispatcher is told the round trips that the transport measures on its own. The
-    /// papers have none.
+    /// Whether the dispatcher is told the transport's own round trips. The papers have none.
     pub transport_is_asked: bool,
 }
 
@@ -42,8 +37,7 @@ impl Trial {
     /// What BZFlag does.
     pub const HEARTBEAT: Span = Span::from_secs(1);
 
-    /// A trial as the papers have it: a third of the receivers as budget, threshold 0.3, linear DR
-    /// vectors.
+    /// A trial as in the papers: budget a third of the receivers, threshold 0.3, linear DR vectors.
     pub fn new(scheduler: LabScheduler, receivers: Vec<Receiver>) -> Self {
         Self {
             label: scheduler.to_string(),
@@ -58,49 +52,42 @@ impl Trial {
         }
     }
 
-    /// With another name.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// With another budget, in DR vectors per trigger.
     #[must_use]
     pub fn budget(mut self, budget: f64) -> Self {
         self.budget = budget;
         self
     }
 
-    /// With another threshold, in units of length.
     #[must_use]
     pub fn threshold(mut self, threshold: f64) -> Self {
         self.threshold = threshold;
         self
     }
 
-    /// With another model.
     #[must_use]
     pub fn model(mut self, model: Model) -> Self {
         self.model = model;
         self
     }
 
-    /// With another dispatcher.
     #[must_use]
     pub fn dispatcher(mut self, dispatcher: DispatcherConfig) -> Self {
         self.dispatcher = dispatcher;
         self
     }
 
-    /// Where the transport is asked for round trips, or is not.
     #[must_use]
     pub fn transport_is_asked(mut self, is_asked: bool) -> Self {
         self.transport_is_asked = is_asked;
         self
     }
 
-    /// What a run needs to know of it.
     pub fn setup(&self) -> Setup {
         let distance = Trigger::Distance { threshold: self.threshold };
         Setup {
@@ -116,11 +103,8 @@ impl Trial {
 /// Where trials are played: all of them on the same motion and with the same dice.
 #[derive(Clone, Copy)]
 pub struct Arena<'a> {
-    /// What moves.
     pub motion: &'a Motion,
-    /// Every random choice follows from it.
     pub seed: u64,
-    /// Receives the progress.
     pub progress: &'a dyn Progress,
 }
 
@@ -152,8 +136,7 @@ impl Arena<'_> {
     }
 
     fn play_truth<V: Planar>(&self, truth: &Truth<V>, trial: &Trial, job: &Job) -> Run {
-        /// Keeps the random numbers of links apart from those of the motion, which fork the same
-        /// seed with small numbers.
+        /// Keeps the links' random numbers apart from the motion's: small forks of the seed.
         const LINKS: u64 = 1 << 32;
         let random = Random::from_seed(self.seed).fork(LINKS + job.game).fork(job.stretch as u64);
         let mut setup = trial.setup();
@@ -165,7 +148,6 @@ impl Arena<'_> {
     }
 }
 
-/// One run among all.
 struct Job {
     trial: usize,
     game: u64,

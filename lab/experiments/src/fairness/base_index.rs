@@ -4,15 +4,12 @@ use fairpath::schedule::{Candidate, Claims, DecisionContext, Scheduler};
 use fairpath::time::Span;
 use fairpath::vector::Planar;
 
-/// The index that error-index started from, for comparison: a bucket of tokens, filled by the
-/// budget at every trigger, and while there is one the DR vector goes to the receiver with the
-/// largest index
+/// The index that error-index started from, and beats: the budget fills a bucket of tokens at every
+/// trigger. While it has one, the DR vector goes to the receiver with the largest
 ///
-/// (error that it will avoid, from its arrival on for a horizon) × (accumulated error / mean
-/// accumulated error)^γ.
+/// (error avoided from its arrival on for a horizon) × (accumulated error / mean of that)^γ.
 ///
-/// γ is the knob between accurate (0) and fair. It lives here and not in the library because it
-/// loses to error-index.
+/// γ is the knob between accurate (0) and fair.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseIndex {
     budget: f64,
@@ -20,16 +17,13 @@ pub struct BaseIndex {
     tokens: f64,
 }
 
-/// How long a DR vector is expected to be of use after its arrival.
-///
-/// 1 s: from 0.25 to 2 s spread and mean hardly change on a BZFlag recording; 4 s has a tenth to a
-/// quarter less spread and 3 to 6 % more mean error.
+/// How long a DR vector is expected to be of use. 1 s: from 0.25 to 2 s little changes on a BZFlag
+/// recording; 4 s has a tenth to a quarter less spread and 3 to 6 % more mean error.
 const HORIZON: Span = Span::from_secs(1);
 /// How many triggers' worth of tokens are kept.
 const KEPT: f64 = 3.0;
 
 impl BaseIndex {
-    /// With a budget of so many DR vectors per trigger.
     pub fn new(budget: f64, gamma: f64) -> Self {
         Self { budget, gamma, tokens: 0.0 }
     }

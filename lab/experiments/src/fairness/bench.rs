@@ -1,5 +1,4 @@
-//! What the papers' fairness experiments have in common: three receivers, three jitters, the same
-//! table and figures.
+//! What the papers' fairness experiments share: receivers, jitters, table and figures.
 
 use fairpath::time::Span;
 
@@ -14,16 +13,12 @@ use crate::show;
 
 /// One-way delays in the papers' test bed: the farthest first.
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
-/// How many tanks, each a game of its own.
-///
-/// 30: a ratio of means is then sure to 2 or 3 %, so that few verdicts hang on the seed; with 10 it
-/// was twice that.
+/// Tanks, each a game of its own. 30: a ratio of means is then sure to 2 or 3 %, so that few
+/// verdicts hang on the seed; with 10 it was twice that.
 const TANKS: u64 = 30;
-
 /// None, "moderate" and "high" delay variance in the papers' test bed.
 pub(crate) const JITTERS_MS: [i64; 3] = [0, 100, 180];
 
-/// The circumstances of one experiment.
 pub(crate) struct Bench<'a> {
     pub(crate) motion: Motion,
     pub(crate) delays: Vec<Span>,
@@ -31,18 +26,15 @@ pub(crate) struct Bench<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Schedulers under one jitter. Claims are judged with linear DR vectors and uniform jitter; the
-/// variants stand beside them.
+/// Schedulers under one jitter. Claims are judged with linear DR vectors and uniform jitter.
 pub(crate) struct Case {
     pub(crate) jitter: Span,
     pub(crate) judged: Scores,
     /// With normal jitter; nothing where there is none.
     pub(crate) normal: Option<Scores>,
-    /// With circular DR vectors.
     pub(crate) circular: Scores,
 }
 
-/// The scores of schedulers under the same circumstances.
 pub(crate) struct Scores {
     schedulers: Vec<LabScheduler>,
     scores: Vec<Score>,
@@ -63,7 +55,6 @@ impl<'a> Bench<'a> {
         Ok(Self { motion, delays, settings, progress })
     }
 
-    /// The given jitter, or else these.
     pub(crate) fn jitters(&self, usual_ms: &[i64]) -> Vec<Span> {
         match self.settings.jitter {
             Some(jitter) => vec![jitter],
@@ -104,7 +95,6 @@ impl<'a> Bench<'a> {
         jitters.iter().map(case).collect()
     }
 
-    /// Plays trials on this motion.
     pub(crate) fn play(&self, trials: &[Trial]) -> Vec<Score> {
         Arena { motion: &self.motion, seed: self.settings.seed, progress: self.progress }.play(trials)
     }
@@ -164,8 +154,7 @@ impl Case {
         normal.into_iter().chain([("with circular DR vectors".into(), &self.circular)])
     }
 
-    /// A claim about this case. How the variants fared is in its remark; `why` is added if it did
-    /// not hold.
+    /// A claim about this case; its remark has the variants and, if it did not hold, `why`.
     pub(crate) fn claim(
         &self,
         id: &str,
@@ -220,7 +209,6 @@ impl Case {
 }
 
 impl Scores {
-    /// The score of this scheduler.
     pub(crate) fn of(&self, scheduler: LabScheduler) -> &Score {
         let position = self.schedulers.iter().position(|other| *other == scheduler);
         &self.scores[position.expect("every judged scheduler has played")]
@@ -230,18 +218,15 @@ impl Scores {
         crate::cells![self.jitter.shown(), self.model.name(), label]
     }
 
-    /// One measure of two schedulers as a ratio.
     pub(crate) fn ratio(&self, of: fn(&Score) -> f64, one: LabScheduler, other: LabScheduler) -> f64 {
         of(self.of(one)) / of(self.of(other))
     }
 
-    /// Every receiver's error under two schedulers.
     pub(crate) fn receivers(&self, one: LabScheduler, other: LabScheduler) -> Vec<(f64, f64)> {
         self.of(one).receivers().into_iter().zip(self.of(other).receivers()).collect()
     }
 
-    /// The error of the receiver with the largest error under `reference`, under two schedulers, as
-    /// a ratio.
+    /// Two schedulers' ratio of errors of the receiver with the largest error under `reference`.
     pub(crate) fn farthest(&self, reference: LabScheduler, one: LabScheduler, other: LabScheduler) -> f64 {
         let errors = self.of(reference).receivers();
         let farthest = (0..errors.len()).max_by(|one, other| errors[*one].total_cmp(&errors[*other]));

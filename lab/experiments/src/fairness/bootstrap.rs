@@ -5,23 +5,17 @@ use super::score::{Game, Score, mean, spread};
 /// Two trials compared: the first one's measure over the second one's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The ratio as measured.
     pub value: f64,
-    /// The 95 % interval over other tanks or other stretches of the same kind. Nothing, where there
-    /// are fewer than three pairs to choose among.
+    /// The 95 % interval over other tanks or stretches of the kind, given three pairs or more.
     pub interval: Option<(f64, f64)>,
 }
 
-/// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// [`Score::spread`].
     Spread,
-    /// [`Score::mean`].
     Mean,
     /// The error of this receiver, one of [`Score::receivers`].
     Receiver(usize),
-    /// [`Score::vectors`].
     Vectors,
 }
 
@@ -54,7 +48,6 @@ pub fn ratio(one: &Score, other: &Score, measure: Measure, seed: u64) -> Ratio {
     Ratio { value, interval: at(0.025).zip(at(0.975)) }
 }
 
-/// What is drawn.
 enum Units<'a> {
     /// Games of one stretch each, by their measure.
     Games(Vec<f64>),

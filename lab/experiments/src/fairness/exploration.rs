@@ -1,5 +1,4 @@
-//! Free exploration: any schedulers, any receivers, any budget, on any motion. What `fairpath lab
-//! fairness` runs.
+//! Free exploration of schedulers, receivers, budgets and motion: `fairpath lab fairness`.
 
 use fairpath::time::Span;
 
@@ -14,13 +13,10 @@ use crate::outcome::{Cell, Column, Outcome, Rows};
 pub struct Exploration {
     /// The schedulers. The reference is always added.
     pub schedulers: Vec<LabScheduler>,
-    /// The receivers.
     pub receivers: Vec<Receiver>,
     /// DR vectors per trigger; a third of the receivers if not given.
     pub budget: Option<f64>,
-    /// The owner generates a DR vector when receivers are off by more than this length.
     pub threshold: f64,
-    /// What DR vectors extrapolate with.
     pub model: Model,
     /// How many tanks, or how often a recording is played with other random numbers.
     pub games: u64,
@@ -80,7 +76,6 @@ impl Exploration {
     }
 }
 
-/// One row per trial, with ratios to the reference.
 pub(crate) fn table(scores: &[&Score], reference: &Score, unit: &str, seed: u64) -> Rows {
     let mut rows = Rows::new([vec![Column::text("scheduler", "scheduler")], columns(unit)].concat());
     for score in scores {
@@ -145,7 +140,6 @@ pub(crate) fn cells(score: &Score, reference: &Score, seed: u64) -> Vec<Cell> {
     ]
 }
 
-/// What a reader must know of how it was measured.
 pub(crate) fn notes(motion: &Motion) -> Vec<String> {
     let pooling = if motion.is_recorded() {
         "Errors are summed over all stretches of the recording for each receiver before receivers are compared; plots show the \

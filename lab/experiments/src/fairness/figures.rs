@@ -6,7 +6,6 @@ use crate::figure::{Axis, Bars, Figure, Line, Plot};
 /// Points of a line at most: more than a plot has pixels across says nothing.
 const POINTS_MAX: usize = 400;
 
-/// Mean and spread of these trials over time.
 pub(crate) fn over_time(id: &str, title: &str, scores: &[&Score], unit: &str) -> [Figure; 2] {
     let figure = |what: &str, caption: &str, of: fn(&(f64, f64, f64)) -> (f64, f64)| {
         let line = |score: &&Score| {
@@ -35,7 +34,6 @@ pub(crate) fn over_time(id: &str, title: &str, scores: &[&Score], unit: &str) ->
     ]
 }
 
-/// How far off the ledger was over time.
 pub(crate) fn ledger_off(id: &str, scores: &[&Score], unit: &str) -> Figure {
     let line = |score: &&Score| {
         let Some(game) = score.games.first() else { return Line::default() };
@@ -67,8 +65,7 @@ const BARS_MAX: usize = 8;
 /// More groups of bars than this do not fit side by side.
 const GROUPS_MAX: usize = 6;
 
-/// Every receiver's error at the end: a group of bars for each trial, in several plots if there are
-/// many trials; or a line for each if there are many receivers.
+/// Every receiver's error at the end: bars grouped by trial, or lines if there are many receivers.
 pub(crate) fn per_receiver(
     id: &str,
     title: &str,

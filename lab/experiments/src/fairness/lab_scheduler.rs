@@ -6,23 +6,17 @@ use fairpath::vector::Planar;
 
 use super::base_index::BaseIndex;
 
-/// A scheduler that the laboratory compares: one of the library's, or [`BaseIndex`].
+/// A scheduler that the laboratory compares: one of the library's, or [`BaseIndex`] (default γ: 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LabScheduler {
-    /// A scheduler of the library.
     Library(SchedulerChoice),
-    /// The index that error-index started from. `base-index:2` has γ = 2.
-    BaseIndex {
-        /// The exponent of a receiver's relative error. Default: 1.
-        gamma: f64,
-    },
+    BaseIndex { gamma: f64 },
 }
 
 impl LabScheduler {
     /// Every receiver, every time: "base" in the papers.
     pub const BROADCAST: Self = Self::Library(SchedulerChoice::Broadcast);
-    /// Every receiver, every k-th time, where k follows from the budget: "1/3 base" in the papers,
-    /// whose budget is a third of the receivers.
+    /// Every receiver, every k-th time, k by the budget: "1/3 base" with that of the papers.
     pub const EVERY_NTH: Self = Self::Library(SchedulerChoice::EveryNth { n: None });
     /// Scheduling #1 of Banavar 2005, as printed.
     pub const SCHEDULING_DISCARD: Self =
@@ -44,12 +38,10 @@ impl LabScheduler {
     /// Error-index with its default weight of fairness.
     pub const ERROR_INDEX: Self = Self::error_index(1.0);
 
-    /// The probabilistic budget with this weighting.
     pub const fn probabilistic(weighting: Weighting) -> Self {
         Self::Library(SchedulerChoice::ProbabilisticBudget { weighting })
     }
 
-    /// The deterministic budget with this weighting.
     pub const fn deterministic(weighting: Weighting) -> Self {
         Self::Library(SchedulerChoice::DeterministicBudget { weighting })
     }
@@ -76,8 +68,7 @@ impl LabScheduler {
         }
     }
 
-    /// The scheduler's name in the papers; for experiments, where the budget is always a third of
-    /// the receivers.
+    /// The scheduler's name in the papers, where the budget is a third of the receivers.
     pub fn label(self) -> String {
         let choice = match self {
             Self::Library(choice) => choice,

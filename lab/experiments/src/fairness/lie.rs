@@ -11,20 +11,16 @@ pub enum Lie {
     Overstates(f64),
     /// That everything arrived this long before it was sent.
     BeforeSent(Span),
-    /// Nothing.
     Silent,
-    /// The truth, at once; and that what was lost arrived the instant it was sent, for which it
-    /// must guess the nonce.
+    /// The truth, at once; and, with a guessed nonce, that lost packets arrived when sent.
     Guesses,
-    /// Holds every receipt back for so long, and says that it arrived later by half of that, as
-    /// somebody farther away would.
+    /// Holds receipts back for so long, and says they arrived half of that later, as if farther.
     HoldsBack(Span),
     /// The same, and makes the transport hold its acknowledgements back as well.
     HoldsAllBack(Span),
 }
 
 impl Lie {
-    /// What is reported of a packet when it arrives.
     pub fn on_received(self, sent_at: SharedInstant, received_at: SharedInstant) -> Option<Reported> {
         let at_once = |received_at| Some(Reported::at_once(received_at));
         match self {
@@ -38,23 +34,19 @@ impl Lie {
         }
     }
 
-    /// What is reported of a packet that is lost.
     pub fn on_lost(self, sent_at: SharedInstant) -> Option<Reported> {
         (self == Self::Guesses).then_some(Reported::at_once(sent_at))
     }
 
-    /// How long the transport's own acknowledgements are held back.
     pub fn holds_transport_back(self) -> Span {
         if let Self::HoldsAllBack(span) = self { span } else { Span::ZERO }
     }
 
-    /// The same, but the transport is left alone.
     #[must_use]
     pub fn without_transport(self) -> Self {
         if let Self::HoldsAllBack(span) = self { Self::HoldsBack(span) } else { self }
     }
 
-    /// In a few words, for tables.
     pub fn shown(self) -> String {
         match self {
             Self::Honest => "honest".into(),

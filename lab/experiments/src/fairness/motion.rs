@@ -10,18 +10,14 @@ use crate::truth::Truth;
 /// Stretches of a recording that are shorter than this are mostly start-up.
 pub const STRETCH_MIN: Span = Span::from_secs(25);
 
-/// What really moves, and how it is scored: as games of one or more stretches. Errors are summed
-/// over the stretches of a game for each receiver before the spread over receivers is taken;
-/// games are averaged.
+/// What really moves: games of one or more stretches. A receiver's errors are summed over the
+/// stretches of a game before the spread over receivers is taken; games are averaged.
 #[derive(Clone, Debug)]
 pub struct Motion {
-    /// The motion's name in reports.
     pub name: String,
-    /// The unit of lengths.
     pub unit: String,
     pub(super) truths: Truths,
-    /// How many games. Of a recording each is the same motion through links with other random
-    /// numbers.
+    /// How many games. Those of a recording differ in the random numbers of links.
     pub(super) games: u64,
 }
 
@@ -38,7 +34,6 @@ pub(super) enum Truths {
 /// What DR vectors extrapolate with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Model {
-    /// Straight on.
     #[default]
     Linear,
     /// Round a circle: what a tank that steers does.
@@ -46,8 +41,7 @@ pub enum Model {
 }
 
 impl Motion {
-    /// `tanks` lone tanks of our own, each driving at random for `length` with its own random
-    /// numbers.
+    /// `tanks` lone tanks, each driving at random for `length` with its own random numbers.
     pub fn tanks(seed: u64, tanks: u64, length: Span) -> Self {
         let dice = Random::from_seed(seed);
         let script = Script::random(dice.clone());
@@ -82,7 +76,6 @@ impl Motion {
         }
     }
 
-    /// Of how many runs one game consists.
     pub(super) fn stretches(&self) -> usize {
         match &self.truths {
             Truths::Tanks(_) => 1,
@@ -91,7 +84,6 @@ impl Motion {
         }
     }
 
-    /// Whether it is a recording, and not generated here.
     pub fn is_recorded(&self) -> bool {
         !matches!(self.truths, Truths::Tanks(_))
     }
@@ -107,7 +99,6 @@ impl Motion {
 }
 
 impl Model {
-    /// The library's kind of motion.
     pub fn kind(self) -> MotionKind {
         match self {
             Self::Linear => MotionKind::Linear,
@@ -115,7 +106,6 @@ impl Model {
         }
     }
 
-    /// The model's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",

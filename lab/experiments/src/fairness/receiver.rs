@@ -5,7 +5,7 @@ use fairpath_sim::{LinkConfig, Loss, RttTrace};
 
 use super::lie::Lie;
 
-/// Somebody who is told, and how far away that is.
+/// A receiver, its link, and what its receipts say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receiver {
     name: String,
@@ -13,20 +13,16 @@ pub struct Receiver {
     lie: Lie,
 }
 
-/// How delays vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jitter {
-    /// Evenly, by up to this much to either side; none if zero. What the papers' "±100 ms" is taken
-    /// to mean.
+    /// Evenly, by up to this much to either side: how the papers' "±100 ms" is read.
     Uniform(Span),
-    /// Normally, with this standard deviation: what a network emulator that is given "±100 ms" as
-    /// its sigma does. No packet arrives before it was sent, so of a wide one on a short link
-    /// the left tail is cut off.
+    /// Normally, with this standard deviation, as network emulators do. No packet arrives before it
+    /// was sent: the left tail of a wide one on a short link is cut off.
     Normal(Span),
 }
 
 impl Receiver {
-    /// Somebody this far away, one way.
     pub fn at(delay: Span, jitter: Jitter) -> Self {
         let link = LinkConfig::default().delay(delay);
         let link = match jitter {
@@ -36,13 +32,11 @@ impl Receiver {
         Self { name: format!("{} ms", delay.as_millis_f64()), link, lie: Lie::Honest }
     }
 
-    /// Receivers this far away.
     pub fn all_at(delays: &[Span], jitter: Jitter) -> Vec<Self> {
         delays.iter().map(|delay| Self::at(*delay, jitter)).collect()
     }
 
-    /// Delays spaced evenly from `low` to `high`, both included, the longest first; one alone is in
-    /// the middle.
+    /// Delays spaced evenly from `low` to `high` inclusive, longest first; one is in the middle.
     pub fn spaced(count: usize, low: Span, high: Span) -> Vec<Span> {
         let part = |number: usize| if count > 1 { number as f64 / (count - 1) as f64 } else { 0.5 };
         (0..count).rev().map(|number| low + (high - low).scaled(part(number))).collect()
@@ -55,14 +49,12 @@ impl Receiver {
         (0..count).map(|_| Span::from_secs_f64(random.between(low, high).round() * 1e-3)).collect()
     }
 
-    /// Somebody whose round trips were recorded: half of each is the way there. Order is kept, as
-    /// queues do.
+    /// A receiver with recorded round trips: half of each is one way. Order is kept, as queues do.
     pub fn recorded(name: impl Into<String>, trace: RttTrace) -> Self {
         let link = LinkConfig::default().rtt_trace(trace).keep_order(true);
         Self { name: name.into(), link, lie: Lie::Honest }
     }
 
-    /// The same, but its receipts say something else.
     #[must_use]
     pub fn lying(mut self, lie: Lie) -> Self {
         self.lie = lie;
@@ -84,12 +76,10 @@ impl Receiver {
         }
     }
 
-    /// What plots and tables call them.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What its receipts say.
     pub fn lie(&self) -> Lie {
         self.lie
     }
@@ -102,7 +92,6 @@ impl Receiver {
 }
 
 impl Jitter {
-    /// No jitter.
     pub const NONE: Self = Self::Uniform(Span::ZERO);
 
     /// In a word or two, for tables: `none`, `±100 ms`, `σ 100 ms`.

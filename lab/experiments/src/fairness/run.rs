@@ -14,26 +14,20 @@ use fairpath_sim::star::{Observer, ReplicaKind, Reported, Star, Watch};
 use super::receiver::Receiver;
 use crate::truth::Truth;
 
-/// How often everybody's accumulated error is written down. Half a second: a few triggers, and a
+/// How often the accumulated error is written down. Half a second: a few triggers, and a
 /// smooth line in a plot of minutes. What happens in between is integrated exactly all the same.
 pub const SAMPLE: Span = Span::from_millis(500);
 
 /// What a run depends on, apart from truth, scheduler and dice.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Everybody who is told.
     pub receivers: Vec<Receiver>,
-    /// When the owner cuts a DR vector.
     pub trigger: Trigger,
-    /// What DR vectors predict with.
     pub model: MotionKind,
-    /// How the dispatcher works.
     pub dispatcher: DispatcherConfig,
-    /// Whether the dispatcher is told the round trips that the transport measures on its own.
     pub transport_is_asked: bool,
 }
 
-/// What was measured in one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// The instants of the series, in seconds from the start: every [`SAMPLE`], and the end.
@@ -42,17 +36,14 @@ pub struct Run {
     pub errors: Vec<Vec<f64>>,
     /// How many DR vectors were generated.
     pub triggers: u64,
-    /// How many copies each receiver was sent.
     pub vectors: Vec<u64>,
     /// How many bytes that was for all of them together.
     pub bytes: u64,
     /// For each receiver: its mean distance from the truth, at the ticks since its first DR vector.
     pub distance: Vec<f64>,
-    /// What the ledger believed at each trigger, against the truth.
     pub belief: Belief,
 }
 
-/// How far off the ledger was.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Belief {
     /// When, in seconds from the start: the triggers, which is when schedulers decide.
@@ -61,8 +52,7 @@ pub struct Belief {
     pub off: Vec<f64>,
     /// The same with its sign: above zero it believed in too much error.
     pub bias: Vec<f64>,
-    /// Which share of the receivers had not reported all that was sent to them, so that their books
-    /// held an estimate.
+    /// The share of receivers whose books held an estimate, because receipts were missing.
     pub open: Vec<f64>,
     /// How far off the books of the others were, at most: what is settled is no estimate.
     pub settled_off: Vec<f64>,
@@ -70,7 +60,6 @@ pub struct Belief {
     pub unsettled: u64,
 }
 
-/// Plays `truth` once.
 pub fn run<V: Planar>(
     truth: &Truth<V>,
     setup: &Setup,
@@ -240,7 +229,6 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// How many copies were given up on.
 fn unsettled<V: Planar>(dispatcher: &Dispatcher<V>) -> u64 {
     let standings = dispatcher.ledger(ENTITY).into_iter().flat_map(|ledger| ledger.standings());
     standings.map(|(_, standing)| u64::from(standing.unsettled)).sum()

@@ -1,9 +1,8 @@
 use super::run::{Belief, Run};
 
-/// The measurements of one trial, game by game.
+/// One trial, game by game. Errors are those at the end, averaged over games; counts are sums.
 #[derive(Clone, Debug)]
 pub struct Score {
-    /// The trial's name in tables.
     pub label: String,
     /// The games: one per tank, or one per set of random numbers on a recording.
     pub games: Vec<Game>,
@@ -12,23 +11,15 @@ pub struct Score {
 /// One game: its stretches one after the other, as if they had been played without a pause.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
-    /// The instants of the series, in seconds.
     pub secs: Vec<f64>,
-    /// For each receiver: its accumulated error at each instant.
     pub errors: Vec<Vec<f64>>,
     /// For each stretch: every receiver's accumulated error at its end, counted from its beginning.
     pub stretches: Vec<Vec<f64>>,
-    /// For each stretch: how many DR vectors were sent.
     pub stretch_vectors: Vec<u64>,
-    /// How many DR vectors were generated.
     pub triggers: u64,
-    /// How many DR vectors each receiver was sent.
     pub vectors: Vec<u64>,
-    /// How many bytes that was.
     pub bytes: u64,
-    /// For each receiver: its mean distance from the truth.
     pub distance: Vec<f64>,
-    /// How far off the ledger was at each trigger.
     pub belief: Belief,
 }
 
@@ -74,12 +65,10 @@ impl Game {
         self.belief.unsettled += run.belief.unsettled;
     }
 
-    /// Every receiver's accumulated error at the end.
     pub fn final_errors(&self) -> Vec<f64> {
         self.errors.iter().map(|errors| errors[errors.len() - 1]).collect()
     }
 
-    /// Every receiver's accumulated error at one instant of the series.
     fn errors_at(&self, instant: usize) -> Vec<f64> {
         self.errors.iter().map(|errors| errors[instant]).collect()
     }
@@ -97,7 +86,6 @@ impl Score {
         self.average(|game| spread(&game.final_errors()))
     }
 
-    /// The spread averaged over time.
     pub fn spread_over_time(&self) -> f64 {
         self.average(|game| {
             let instants = 0..game.secs.len();
@@ -110,17 +98,14 @@ impl Score {
         self.average(|game| mean(&game.final_errors()))
     }
 
-    /// Jain's index of the errors at the end, averaged over games.
     pub fn jain(&self) -> f64 {
         self.average(|game| jain(&game.final_errors()))
     }
 
-    /// The worst receiver's error at the end, averaged over games.
     pub fn worst(&self) -> f64 {
         self.average(|game| game.final_errors().into_iter().fold(0.0, f64::max))
     }
 
-    /// Each receiver's error at the end, averaged over games.
     pub fn receivers(&self) -> Vec<f64> {
         let receivers = self.games.first().map_or(0, |game| game.errors.len());
         (0..receivers)
@@ -128,7 +113,6 @@ impl Score {
             .collect()
     }
 
-    /// How many DR vectors were sent in all games together.
     pub fn vectors(&self) -> u64 {
         self.games.iter().flat_map(|game| &game.vectors).sum()
     }
@@ -141,17 +125,14 @@ impl Score {
         (0..receivers).map(|receiver| of(receiver) as f64 / all).collect()
     }
 
-    /// How many DR vectors were generated in all games together.
     pub fn triggers(&self) -> u64 {
         self.games.iter().map(|game| game.triggers).sum()
     }
 
-    /// How many bytes were sent in all games together.
     pub fn bytes(&self) -> u64 {
         self.games.iter().map(|game| game.bytes).sum()
     }
 
-    /// The receivers' mean distance from the truth, averaged over games.
     pub fn distance(&self) -> f64 {
         self.average(|game| mean(&game.distance))
     }
@@ -161,8 +142,7 @@ impl Score {
         self.average(|game| mean(&game.belief.off))
     }
 
-    /// The share of ledger entries that were an estimate at a trigger because receipts were
-    /// missing.
+    /// The share of ledger entries that were estimates at a trigger, as receipts were missing.
     pub fn ledger_open(&self) -> f64 {
         self.average(|game| mean(&game.belief.open))
     }
@@ -173,14 +153,12 @@ impl Score {
         all.copied().fold(0.0, f64::max)
     }
 
-    /// How many copies were given up on in all games together: no receipt will ever say when they
-    /// arrived.
+    /// Copies given up on in all games: no receipt will ever say when they arrived.
     pub fn unsettled(&self) -> u64 {
         self.games.iter().map(|game| game.belief.unsettled).sum()
     }
 
-    /// Mean and spread over the receivers at each instant, averaged over games that last as long as
-    /// the first.
+    /// Mean and spread at each instant, averaged over games that last as long as the first.
     pub fn over_time(&self) -> Vec<(f64, f64, f64)> {
         let Some(first) = self.games.first() else { return Vec::new() };
         let alike: Vec<&Game> =
@@ -212,8 +190,7 @@ pub fn spread(errors: &[f64]) -> f64 {
     self::mean(&squares).sqrt()
 }
 
-/// Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one bears it all. Of nothing
-/// but zeros it is 1.
+/// Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal or zero, 1/n if one bears it all.
 pub fn jain(errors: &[f64]) -> f64 {
     let (sum, squares) = errors.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares > 0.0 { sum * sum / (errors.len() as f64 * squares) } else { 1.0 }

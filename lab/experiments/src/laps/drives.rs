@@ -12,11 +12,9 @@ use crate::experiment::{CannotRun, Progress, map_in_order};
 pub struct Drives {
     /// The track or the file.
     pub name: String,
-    /// Whether laps lead back to where they began.
     pub shape: LapShape,
     /// The laps to learn from.
     pub laps: Vec<TimedLap>,
-    /// The laps to be judged by.
     pub judged: Judged,
 }
 
@@ -25,28 +23,22 @@ pub struct Drives {
 pub enum Judged {
     /// By each of the laps, in turn left out of what is learned from.
     EachLeftOut,
-    /// By others.
     By(Vec<TimedLap>),
 }
 
-/// The errors of one predictor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LapScores {
-    /// The predictor.
     pub contender: Contender,
-    /// How far off it was.
     pub summary: Summary,
 }
 
 /// Errors of one predictor on one lap, horizon by horizon.
 type LapErrors = Vec<Vec<f64>>;
-
 /// Of fewer laps none can be left out: what is left would teach nothing.
 const LAPS_MIN: usize = 3;
 
 impl Drives {
-    /// A recording, in which each lap in turn is predicted by the others. `rate_max` as in
-    /// [`TimedLap::new`].
+    /// A recording; each lap is predicted by the others. `rate_max` as in [`TimedLap::new`].
     pub fn recorded(file: &LapFile, rate_max: Option<f64>) -> Result<Self, CannotRun> {
         let laps = timed(&file.laps, rate_max);
         if laps.len() < LAPS_MIN {
@@ -59,7 +51,6 @@ impl Drives {
         Ok(Self { name: file.file.clone(), shape, laps, judged: Judged::EachLeftOut })
     }
 
-    /// Laps to learn from and others to be judged by.
     pub fn learned_and_judged(
         name: &str,
         shape: LapShape,
@@ -70,7 +61,6 @@ impl Drives {
         Self { name: name.into(), shape, laps: timed(laps, None), judged }
     }
 
-    /// The laps that judge.
     pub fn judged(&self) -> &[TimedLap] {
         match &self.judged {
             Judged::EachLeftOut => &self.laps,
@@ -84,7 +74,6 @@ impl Drives {
         self.laps.iter().enumerate().filter(|(number, _)| !is_left_out(*number)).map(|(_, lap)| lap).collect()
     }
 
-    /// The trend line of these laps.
     pub fn line(&self, laps: &[&TimedLap]) -> Result<Arc<TrendLine>, CannotRun> {
         let driven: Vec<Vec<LapPart<'_>>> = laps.iter().map(|lap| lap.parts()).collect();
         match TrendLine::from_laps(&driven, self.shape, TrendLine::SMOOTHING) {

@@ -13,12 +13,10 @@ const WINDOW_TICKS: usize = 300;
 const FAN_TICKS: usize = 30;
 /// How far each fan reaches: 2 s.
 const AHEAD_TICKS: u32 = 120;
-/// The predictors in the pictures.
 const DRAWN: [Contender; 4] =
     [Contender::Linear, Contender::Tdm, Contender::TangentCoded, Contender::TrendLine];
 
-/// The errors as curves, the track with its line, and a few seconds of a lap for several
-/// predictors.
+/// The errors as curves, the track with its line, and a few seconds for several predictors.
 pub(crate) fn figures(id: &str, drives: &Drives, fared: &[LapScores]) -> Result<Vec<Figure>, CannotRun> {
     let mut figures = vec![errors(id, drives, fared)];
     let Some((judged, run, first)) = window(drives) else { return Ok(figures) };
@@ -57,8 +55,7 @@ fn errors(id: &str, drives: &Drives, fared: &[LapScores]) -> Figure {
     .caption("On laps that taught nothing; bands are 95 % over laps. The lower the better.")
 }
 
-/// The seconds that turn most, on the lap that took neither long nor short: on a straight every
-/// predictor is right, and off the road none.
+/// The seconds that turn most on the median lap: straights are easy, and off the road all fail.
 fn window(drives: &Drives) -> Option<(usize, &LapRun, usize)> {
     let mut by_ticks: Vec<usize> = (0..drives.judged().len()).collect();
     by_ticks.sort_by_key(|number| drives.judged()[*number].ticks());

@@ -27,12 +27,10 @@ use fairpath_eval::recording::{RecordedLap, Source, read_laps};
 
 use crate::files::{OpenError, read};
 
-/// A recording of laps, and what to call it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LapFile {
     /// The file's name without its folder.
     pub file: String,
-    /// The laps in it.
     pub laps: Vec<RecordedLap>,
 }
 

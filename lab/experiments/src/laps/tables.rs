@@ -6,8 +6,7 @@ use crate::judge;
 use crate::outcome::{Cell, Claim, Column, Rows};
 use crate::{cells, show};
 
-/// The numbers: one row per track, predictor and horizon for machines, one per track and predictor
-/// for people.
+/// One row per track, predictor and horizon for machines, one per track and predictor for people.
 pub(crate) struct LapTables {
     pub(crate) rows: Rows,
     pub(crate) headline: Rows,
@@ -106,8 +105,7 @@ fn row(
     row
 }
 
-/// Whether one predictor's mean error is below another's at every horizon up to this many
-/// milliseconds.
+/// Whether one mean error is below another at every horizon up to this many milliseconds.
 pub(crate) fn claim_below(
     id: &str,
     drives: &Drives,

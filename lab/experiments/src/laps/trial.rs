@@ -5,19 +5,16 @@ use super::{Drives, LapFile, LapTables, figures, horizons_in_ticks};
 use crate::experiment::{CannotRun, Declaration, Experiment, ExperimentGroup, Progress, Settings};
 use crate::outcome::{Claim, Outcome};
 
-/// How far ahead predictions are asked for unless something else is: Jawad 2017's delays, and on to
-/// two seconds.
+/// How far ahead predictions are made by default: Jawad 2017's delays, and on to two seconds.
 pub const HORIZONS_MS: [f64; 10] = [50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 500.0, 1000.0, 1500.0, 2000.0];
 
 /// Recorded laps, each predicted by what the others taught.
 #[derive(Clone, Debug)]
 pub struct LapTrial {
-    /// The recordings.
     pub files: Vec<LapFile>,
     /// How far ahead, in ms; rounded to ticks of 1/60 s.
     pub horizons_ms: Vec<f64>,
-    /// How many samples a second may be known; all if not given. For GNSS about 10: more are the
-    /// receiver's own guesses.
+    /// Known samples per second; default all. GNSS has about 10: more are the receiver's guesses.
     pub rate_max: Option<f64>,
 }
 
@@ -64,7 +61,6 @@ pub(crate) fn claims(id: &str, drives: &Drives, fared: &[super::LapScores]) -> [
     [claim("linear", Contender::Linear), claim("tdm", Contender::Tdm)]
 }
 
-/// How many laps there are, in a sentence.
 pub(crate) fn note(drives: &Drives) -> String {
     let ticks: usize = drives.judged().iter().map(|lap| lap.ticks()).sum();
     let judged = drives.judged().len();

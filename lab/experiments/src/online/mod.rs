@@ -18,19 +18,14 @@ use fairpath::session::{Budget, Class, ClassId, Server, ServerConfig};
 use fairpath::vector::Vec2;
 use fairpath_net::{BindError, Identity, NetServer, NetServerConfig, new_epoch, unguessable_random};
 
-/// What each side may send. A jet car's scene is some 200 bytes, a hundred times a second; three
-/// times that leaves room for what was held back.
+/// What each side may send: three times a jet car's scenes, 200 bytes each, 100 a second.
 const BUDGET: Budget = Budget { bytes_per_sec: 64_000, burst_bytes: 8_000 };
-
 /// No class: whole states travel, nothing is dead-reckoned.
 const CLASSES: [(ClassId, Class); 0] = [];
-
-/// How long an attempt to connect may take. 20 s: a handshake is four round trips, and the
-/// experiments go up to 1.6 s each.
+/// The limit for connecting. 20 s: a handshake is four round trips, of up to 1.6 s in experiments.
 pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(20);
 
-/// How often a server compares its ticks with elapsed time. 2 ms: a fifth of the shortest tick, so
-/// that an answer leaves when its tick is over.
+/// How often a server compares its ticks with elapsed time: a fifth of the shortest tick.
 pub const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Starts a server without clients.

@@ -13,7 +13,6 @@ use fairpath_net::{ConnectError, ConnectionState, NetClient, NetClientConfig, Tr
 
 use super::{BUDGET, CLASSES, CONNECT_WITHIN};
 
-/// A player whose game runs at a server.
 pub struct RemotePlayer<H: HostedGame> {
     client: NetClient<Vec2>,
     guest: HostedClient<H>,
@@ -60,7 +59,6 @@ impl<H: HostedGame> RemotePlayer<H> {
         self.guest.drawn(now.local, shown)
     }
 
-    /// Asks the server for another run.
     pub fn again(&self) {
         self.client.frame(|session, _| self.guest.restart(session));
     }
@@ -70,7 +68,6 @@ impl<H: HostedGame> RemotePlayer<H> {
         self.guest.heard()
     }
 
-    /// The state of the connection, in a few words.
     pub fn status(&self) -> PlayerStatus {
         match (self.client.connection_state(), self.guest.welcome()) {
             (ConnectionState::Over(reason), _) => {
@@ -93,12 +90,9 @@ impl<H: HostedGame> RemotePlayer<H> {
     }
 }
 
-/// A remote game, whatever its rules.
 pub trait RemoteGame<G: Simulate> {
-    /// Plays one frame with `input`. Returns the scene to show, and the player's own part of it as
-    /// it is drawn.
+    /// Plays one frame with `input`. Returns the scene to show, and its own part as drawn.
     fn play(&mut self, rules: &G, input: G::Input, is_compensated: bool) -> (G::State, State<Vec2>);
-    /// The state of the connection.
     fn status(&self) -> PlayerStatus;
     /// Asks the server for another run.
     fn again(&self);
@@ -125,7 +119,6 @@ impl<H: HostedGame> RemoteGame<H::Rules> for RemotePlayer<H> {
     }
 }
 
-/// The state of a player's connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlayerStatus {
     /// Not connected; another attempt follows.

@@ -27,12 +27,10 @@ const MARGIN: i32 = 16;
 const TITLE_HEIGHT: i32 = 30;
 const LEGEND_ROW_HEIGHT: i32 = 24;
 const HEADING_HEIGHT: i32 = 36;
-/// More marks than this on one line would be a caterpillar; the rest of the points are only passed
-/// through.
+/// More marks on one line would be a caterpillar; the other points are only passed through.
 const MARKS_MAX: usize = 14;
 
-/// Okabe and Ito's palette, in an order that keeps the first few apart in grey print as well.
-/// Yellow is left out: on white it is hard to see; a wine red of Tol's takes its place.
+/// Okabe and Ito's palette, ordered for grey print, with a wine red of Tol's for the pale yellow.
 const PALETTE: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),
@@ -72,7 +70,6 @@ pub fn draw(figure: &Figure) -> String {
     )
 }
 
-/// Why drawing cannot fail.
 const IN_MEMORY: &str = "drawing into a string cannot fail";
 
 /// Where everything goes, in pixels shown, and which values the axes span.
@@ -111,8 +108,7 @@ impl Layout {
         Self { legend, height: bottom + below, left, right, top, bottom, x, y }.with_equal_scales(figure)
     }
 
-    /// Paths: makes one unit across as long as one unit up, by widening whichever axis has room to
-    /// spare.
+    /// Paths: makes a unit across as long as a unit up, by widening the axis with room to spare.
     fn with_equal_scales(mut self, figure: &Figure) -> Self {
         if matches!(figure.plot, Plot::Paths(_)) {
             let (width, height) = (f64::from(self.right - self.left), f64::from(self.bottom - self.top));
@@ -123,7 +119,6 @@ impl Layout {
         self
     }
 
-    /// A value's place in the drawing.
     fn at(&self, x: f64, y: f64) -> (i32, i32) {
         (self.x_at(x), self.y_at(y))
     }
@@ -144,7 +139,6 @@ fn equal_scale_height(x: &AxisTicks, y: &AxisTicks, width: i32) -> i32 {
     (height.min(1e6) as i32).clamp(*PATHS_HEIGHT.start(), *PATHS_HEIGHT.end())
 }
 
-/// What the axes span.
 fn axes(figure: &Figure) -> (AxisTicks, AxisTicks) {
     match &figure.plot {
         Plot::Lines(lines) => {
@@ -221,13 +215,11 @@ const HEADING_SIZE: i32 = 13;
 const TICK_SIZE: i32 = 12;
 const VALUE_SIZE: i32 = 11;
 
-/// About how wide text is, in the same measure as `size`: no font is asked, an average letter is
-/// 0.55 of its height.
+/// About how wide text is, in the measure of `size`: an average letter is 0.55 of its height.
 fn text_width(text: &str, size: i32) -> i32 {
     (text.chars().count() as f64 * f64::from(size) * 0.56).ceil() as i32
 }
 
-/// A drawing in the making.
 struct PlotCanvas<'a> {
     root: DrawingArea<SVGBackend<'a>, Shift>,
     layout: &'a Layout,
@@ -484,8 +476,7 @@ impl PlotCanvas<'_> {
         self.root.draw(&PathElement::new(places.to_vec(), style)).expect(IN_MEMORY);
     }
 
-    /// Text in a narrow column, broken at spaces and after hyphens (and where it asks for it), line
-    /// below line.
+    /// Text in a narrow column, broken at spaces, after hyphens and where it asks for it.
     fn wrapped(&mut self, text: &str, middle: i32, top: i32, width: i32) {
         let mut lines: Vec<String> = Vec::new();
         for part in text.split('\n') {
@@ -516,7 +507,6 @@ impl PlotCanvas<'_> {
     }
 }
 
-/// How text is set.
 struct Text {
     size: i32,
     color: RGBColor,
@@ -530,8 +520,7 @@ impl Text {
     }
 }
 
-/// The pieces that are drawn of a dashed line, with so much of it drawn and so much left out in
-/// turns.
+/// The drawn pieces of a dashed line, with so much drawn and so much left out in turns.
 fn dashes(places: &[(i32, i32)], drawn: f64, left_out: f64) -> Vec<Vec<(i32, i32)>> {
     let mut pieces = vec![places.first().copied().into_iter().collect::<Vec<_>>()];
     let (mut is_drawn, mut to_go) = (true, drawn);
@@ -561,7 +550,6 @@ fn dashes(places: &[(i32, i32)], drawn: f64, left_out: f64) -> Vec<Vec<(i32, i32
     pieces
 }
 
-/// Whether an earlier series has the same colour.
 fn comes_round_again(series: usize) -> bool {
     series >= PALETTE.len()
 }

@@ -3,7 +3,6 @@
 /// Values beyond this are not shown: differences between them would overflow.
 const SHOWN_MAX: f64 = 1e150;
 
-/// One axis: what it spans, and the values it names.
 pub(super) struct AxisTicks {
     low: f64,
     high: f64,
@@ -32,8 +31,7 @@ pub(super) fn even_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ax
         })
         .collect();
     let (from, to) = (ticks[0].0, ticks[count].0);
-    // At the edge of what f64 can tell apart round values may fall together: then the values themselves
-    // are the axis.
+    // Where f64 cannot tell round values apart, the values themselves are the axis.
     if to > from && from <= low && to >= high {
         AxisTicks { low: from, high: to, kind: TickKind::Even, ticks }
     } else {
@@ -53,8 +51,7 @@ pub(super) fn snug_ticks(values: impl Iterator<Item = f64>, wanted: usize) -> Ax
     ticks
 }
 
-/// A logarithmic axis that spans less than this many powers of ten also names twice and five times
-/// each of them.
+/// A logarithmic axis of fewer powers of ten also names twice and five times each of them.
 const FINE_DECADES: f64 = 2.0;
 
 /// An axis by powers of ten around all positive values given.
@@ -65,7 +62,6 @@ pub(super) fn decades(values: impl Iterator<Item = f64>) -> AxisTicks {
     if high - low < FINE_DECADES { fine_decades(low, high) } else { whole_decades(low, high) }
 }
 
-/// From one power of ten to another.
 fn whole_decades(low: f64, high: f64) -> AxisTicks {
     let (low, high) = (low.floor(), high.ceil());
     let step = ((high - low) / 8.0).ceil() as usize;
@@ -97,7 +93,6 @@ fn fine_decades(low: f64, high: f64) -> AxisTicks {
 }
 
 impl AxisTicks {
-    /// An axis that names nothing.
     pub(super) fn bare(low: f64, high: f64) -> Self {
         Self { low, high, kind: TickKind::Even, ticks: Vec::new() }
     }
@@ -106,8 +101,7 @@ impl AxisTicks {
         self.high - self.low
     }
 
-    /// Spans `span` instead, if that is more, around the same middle, and names what round values
-    /// come in.
+    /// Spans at least `span` around the same middle, and names the round values in it.
     pub(super) fn widen_to(&mut self, span: f64) {
         if span > self.span() && self.ticks.len() > 1 {
             let middle = (self.low + self.high) / 2.0;
@@ -192,7 +186,6 @@ fn label(value: f64, step: f64) -> String {
     }
 }
 
-/// 0.02, 2, 200 where that is short, and 2 × 10⁻⁹ beyond.
 fn times_power_of_ten(factor: i32, exponent: i32) -> String {
     match (factor, exponent) {
         (1, _) => power_of_ten(exponent),

@@ -12,8 +12,7 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, show};
 
-/// Is our predictor the best known? Every predictor is asked what an [`Evaluation`] asks, and the
-/// answers are held against what we claim, recording by recording.
+/// Compares our predictor with every other on the questions of an [`Evaluation`], per recording.
 #[derive(Clone, Debug)]
 pub struct AdaptiveClaims {
     /// The matches, and what is asked. Its predictors are ignored: all of them predict.
@@ -77,7 +76,6 @@ impl Experiment for AdaptiveClaims {
     }
 }
 
-/// The scores of all predictors on one recording.
 pub(super) struct Contest {
     file: String,
     unit: String,
@@ -89,7 +87,6 @@ pub(super) struct Contest {
     live: [usize; 2],
 }
 
-/// What is compared.
 #[derive(Clone, Copy)]
 enum ClaimMeasure {
     /// Mean error at the horizon with this index: less is better.
@@ -100,7 +97,6 @@ enum ClaimMeasure {
     Packets,
 }
 
-/// Ours beside the best of the others.
 struct Compared {
     ours: f64,
     best: f64,
@@ -196,7 +192,6 @@ fn live_packets(watched: &Watched, stage: &MatchSetup, threshold: f64, name: &st
     live::packets(&watched.paths, &mut *model.make(stage, threshold), threshold)
 }
 
-/// Mean error, hits and packets, for each mode.
 pub(super) fn of_both_modes(contests: &[Contest]) -> Vec<Claim> {
     MODES.iter().flat_map(|mode| claims(contests, *mode)).collect()
 }

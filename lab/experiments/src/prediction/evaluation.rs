@@ -14,10 +14,8 @@ use crate::{cells, show};
 /// How far ahead predictions are asked for unless something else is: Shi 2014's delays.
 pub const HORIZONS_MS: [f64; 7] = [300.0, 600.0, 900.0, 1200.0, 1500.0, 1800.0, 2100.0];
 
-/// Which predictors to score on which matches.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// The matches.
     pub watched: Vec<Watched>,
     /// The predictors. The line predicts in any case: the others are compared with it.
     pub candidates: Vec<Candidate>,
@@ -25,8 +23,7 @@ pub struct Evaluation {
     pub horizons_ms: Vec<f64>,
     /// Predictions off by at most this are hits; Shi 2014's 45 pixels, scaled, if not given.
     pub hit_radius: Option<f64>,
-    /// A prediction off by more than this costs a packet; as the hit radius's own default if not
-    /// given.
+    /// A prediction off by more than this costs a packet; default as for the hit radius.
     pub threshold: Option<f64>,
     /// Whether to draw a few seconds of play for every predictor.
     pub pictures: bool,
@@ -82,7 +79,6 @@ impl Evaluation {
         std::iter::once(line).chain(others).collect()
     }
 
-    /// How far ahead, in ticks.
     fn horizons(&self) -> Result<Vec<u32>, CannotRun> {
         let millis_max = f64::from(TICKS_AHEAD_MAX) * 1e3 / f64::from(TICK_RATE.as_hz());
         let ticks = |millis: &f64| (millis * f64::from(TICK_RATE.as_hz()) / 1e3).round() as u32;
@@ -122,8 +118,7 @@ impl PredictorRun<'_> {
     }
 }
 
-/// The numbers: one row per match, predictor and horizon for machines, one per match and predictor
-/// for people.
+/// One row per match, predictor and horizon for machines, one per match and predictor for people.
 struct EvaluationTables {
     rows: Rows,
     headline: Rows,

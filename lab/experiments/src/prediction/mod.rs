@@ -41,7 +41,6 @@ pub(crate) fn stage(watched: &Watched) -> Result<MatchSetup, CannotRun> {
     })
 }
 
-/// How lengths were scaled, in a sentence.
 pub(crate) fn scale_note(watched: &Watched, stage: &MatchSetup) -> String {
     let unit = watched.play.unit;
     format!(

@@ -8,7 +8,6 @@ use fairpath_predict::Grid;
 
 use crate::files::{OpenError, file_name, read, recording_from};
 
-/// A match that was opened, and what to call it.
 #[derive(Clone, Debug)]
 pub struct Watched {
     /// The file's name without its folder.
@@ -19,17 +18,13 @@ pub struct Watched {
     pub paths: Vec<Vec<live::Path>>,
 }
 
-/// A world that was opened.
 #[derive(Clone, Debug)]
 pub enum World {
-    /// Walls and floors.
     Grid(Grid),
-    /// A map of Ethereal.
     Map(ethereal::Map),
 }
 
-/// Opens a match, whatever it was written as. `world` is used where the match does not know its
-/// own.
+/// Opens a match in any format. `world` is used where the match does not know its own.
 pub fn open(path: &Path, world: Option<&World>) -> Result<Watched, OpenError> {
     let bytes = read(path)?;
     if bytes.trim_ascii_start().starts_with(b"<") {

@@ -13,7 +13,6 @@ use crate::{cells, show};
 /// Counts packets under the live rule.
 #[derive(Clone, Debug)]
 pub struct Packets {
-    /// The matches.
     pub watched: Vec<Watched>,
     /// How far receivers may be off; Shi 2014's 45 pixels, scaled, if not given.
     pub threshold: Option<f64>,
@@ -55,7 +54,6 @@ impl Experiment for Packets {
     }
 }
 
-/// The number of packets that each model needed.
 #[derive(Clone, Debug)]
 struct Counts {
     /// In the order of [`live::all`].
@@ -147,7 +145,6 @@ fn secs_of(path: &Path) -> f64 {
     last.secs - first.secs
 }
 
-/// Why some predictors have no number here.
 const NO_LIVE_FORM: &str = "n/a: what it places does not follow from one DR vector alone";
 
 fn without_live_form() -> Vec<&'static str> {

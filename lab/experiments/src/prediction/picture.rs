@@ -14,20 +14,16 @@ const FAN_TICKS: usize = 20;
 /// How far each fan reaches: Shi 2014's longest delay, 2.1 s.
 const AHEAD_TICKS: u32 = 126;
 
-/// A few seconds of one player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The player: an index into the play's players.
     pub player: usize,
-    /// The first tick.
     pub first_tick: usize,
-    /// How many ticks.
     pub ticks: usize,
 }
 
 impl Window {
-    /// The seconds in which a line is about as far off, a second ahead, as it is on average:
-    /// neither the best nor the worst of all. None if no run is that long.
+    /// The seconds in which a line's error a second ahead is about average; none if runs are short.
     pub fn typical(play: &Play) -> Option<Self> {
         const LOOK_AHEAD: u32 = 60;
         let mut windows: Vec<(f64, Self)> = Vec::new();

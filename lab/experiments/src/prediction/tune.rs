@@ -51,7 +51,6 @@ const KNOBS: [Tunable; 9] = [
     Tunable { name: "distance_in_hits", values: [0.03, 0.1, 0.3], of: |config| &mut config.distance_in_hits },
 ];
 
-/// The chosen value of each parameter.
 type Choice = [usize; KNOBS.len()];
 
 impl Experiment for Tuning {
@@ -126,7 +125,6 @@ impl<'a> TuningMatch<'a> {
         Ok(Self { watched, line: Summary::of(&scores), stage, question })
     }
 
-    /// Both modes with these numbers.
     fn ours(&self, config: AdaptiveConfig) -> Vec<Summary> {
         let objectives = [Objective::Mean, Objective::Hits { radius: self.stage.hit_radius() }];
         let summary = |objective| {
@@ -161,7 +159,6 @@ fn loss(ours: &Summary, line: &Summary) -> f64 {
 struct TuningTrials<'a> {
     scenes: &'a [TuningMatch<'a>],
     progress: &'a dyn Progress,
-    /// The loss on each match.
     losses: BTreeMap<Choice, Vec<f64>>,
 }
 

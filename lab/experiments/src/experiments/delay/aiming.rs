@@ -15,7 +15,6 @@ use crate::figure::{Axis, Bars, Figure, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "aiming",
@@ -37,8 +36,7 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 
 /// One-way delays, as in the paper's test bed.
 const DELAYS_MS: [i64; 3] = [100, 300, 800];
-/// How many matches of each kind: against drivers some hundred shots each, against bots twice as
-/// many.
+/// How many matches of each kind: some hundred shots each against drivers, twice that against bots.
 const fn matches(targets: Targets) -> u64 {
     match targets {
         Targets::Drivers => 24,
@@ -74,7 +72,6 @@ struct AimingCell {
     /// Of each match, in the order of seeds.
     rates: Vec<f64>,
     warped_rate: Summary,
-    /// How far tanks are shown from where they are.
     shown_off: f64,
 }
 

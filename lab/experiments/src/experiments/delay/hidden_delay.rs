@@ -21,7 +21,6 @@ use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "hidden-delay",
@@ -41,16 +40,13 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 
 /// Round trips at which a gust is felt but the car still flies.
 const JET_CAR_RTTS_MS: [i64; 2] = [200, 400];
-/// How many jet-car runs of each kind.
 const RUNS: u64 = 24;
 /// At which delay corrections of tanks are looked at, and with which others are guessed.
 const TANK_LAGS_MS: [i64; 3] = [100, 300, 800];
 const CONVERGENCE_LAG_MS: i64 = 300;
 /// Round trips for whose hit counts.
 const FAIRNESS_RTTS_MS: [i64; 5] = [50, 100, 200, 400, 800];
-/// How many matches of each kind.
 const MATCHES: u64 = 6;
-/// Round trips to another boat.
 const BOAT_RTTS_MS: [i64; 4] = [100, 300, 700, 1500];
 
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
@@ -102,7 +98,6 @@ struct DelayFindings {
     figures: Vec<Figure>,
 }
 
-/// What a row has of a way, where it has it.
 #[derive(Default)]
 struct DelayMeasurements {
     smoothness: Option<(f64, f64)>,
@@ -289,7 +284,6 @@ impl DelayFindings {
         );
     }
 
-    /// Guesses about the other boat.
     fn boats(&mut self, dice: &Random, progress: &dyn Progress) {
         const RACES: u64 = 4;
         let rules = SailingConfig { wind: Wind::random(), ..SailingConfig::default() };
@@ -322,7 +316,6 @@ impl DelayFindings {
         );
     }
 
-    /// Whose hit counts.
     fn hits(&mut self, dice: &Random, progress: &dyn Progress) {
         let rtts = FAIRNESS_RTTS_MS.map(Span::from_millis);
         let seeds: Vec<u64> = (0..MATCHES).map(|number| dice.fork(3_000 + number).bits()).collect();
@@ -410,7 +403,6 @@ impl DelayFindings {
     }
 }
 
-/// Several matches together.
 struct HitTally {
     all: Shots,
     shown_off: f64,

@@ -13,7 +13,6 @@ use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "jet-car",
@@ -36,12 +35,10 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const RTTS_MS: [i64; 7] = [20, 40, 100, 200, 400, 800, 1600];
 /// What Buchheit 2004's middleman kept to: ±5 ms.
 const JITTER: Span = Span::from_millis(5);
-/// How many runs of each kind. Buchheit 2004 had four of a person's; 24 make a band of some ±10
-/// points.
+/// Runs of each kind. Buchheit 2004 had four by a person; 24 make a band of some ±10 points.
 const RUNS: u64 = 24;
 /// Up to this share of runs may end early for their mean score to say something.
 const EARLY_MAX: f64 = 0.1;
-/// What the bot looks at.
 const SIGHTS: [Sight; 4] = [Sight::Old, Sight::UsedTo, Sight::Prototype, Sight::Simulated];
 const UNAWARE: usize = 0;
 const OFF: usize = 1;
@@ -57,7 +54,6 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     Ok(outcome)
 }
 
-/// With or without wind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Air {
     Calm,
@@ -82,7 +78,6 @@ impl Air {
     }
 }
 
-/// All runs of one kind.
 struct JetCarCell {
     weather: Air,
     rtt: Span,
@@ -166,7 +161,6 @@ impl JetCarRuns {
         rows
     }
 
-    /// Round trips from `from_ms` to `to_ms`.
     fn between(&self, from_ms: i64, to_ms: i64) -> impl Iterator<Item = Span> {
         let range = Span::from_millis(from_ms)..=Span::from_millis(to_ms);
         self.rtts.iter().copied().filter(move |rtt| range.contains(rtt))

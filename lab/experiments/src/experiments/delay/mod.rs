@@ -8,7 +8,6 @@ pub(super) mod sailing;
 
 use crate::experiment::{Declaration, ExperimentGroup, RunOption};
 
-/// What most experiments here have in common.
 const DECLARATION: Declaration = Declaration {
     group: ExperimentGroup::Delay,
     options: &[RunOption::Seed, RunOption::Delays, RunOption::Jitter],

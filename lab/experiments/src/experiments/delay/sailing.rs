@@ -13,7 +13,6 @@ use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge::{self, Judgement};
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "sailing",
@@ -103,7 +102,6 @@ impl Sky {
     }
 }
 
-/// Fifteen races of one kind.
 struct SailingCell {
     weather: Sky,
     rtt: Span,

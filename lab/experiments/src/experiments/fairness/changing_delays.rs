@@ -10,7 +10,6 @@ use crate::fairness::{LabScheduler, Score, spread};
 use crate::judge;
 use crate::outcome::{Claim, Outcome};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "changing-delays",
@@ -70,8 +69,7 @@ fn neither_always_wins(case: &Case) -> Claim {
     .paper("sometimes the probabilistic one is better")
 }
 
-/// In which share of stretches, over all ways of sharing, receivers are closer together at the end
-/// with turns than by chance.
+/// The share of stretches, over all weightings, in which turns end with less spread than chance.
 fn deterministic_wins(scores: &Scores) -> f64 {
     let spreads = |scheduler: LabScheduler| {
         let games = scores.of(scheduler).games.iter();

@@ -9,7 +9,6 @@ use crate::fairness::{LabScheduler, Measure, Score};
 use crate::judge;
 use crate::outcome::{Claim, Outcome};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "deterministic-budget",

@@ -13,7 +13,6 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::quantity::show_fixed;
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "error-index",
@@ -51,8 +50,7 @@ const FRONTIER: [LabScheduler; 10] = [
 ];
 const GAMMAS: [f64; 3] = [1.0, 2.0, 4.0];
 /// What a quick prototype of the base index reached on a BZFlag recording, as ratios to 1/3 base:
-/// γ, spread, mean. Whether it left out the height is not known: our base index comes near to it
-/// without. So it is compared with both.
+/// γ, spread, mean. It may have left out the height, so it is compared with and without.
 const PROTOTYPE: [(f64, f64, f64); 3] = [(1.0, 0.32, 0.98), (2.0, 0.24, 1.01), (4.0, 0.17, 1.07)];
 const CROWDS: [usize; 4] = [2, 8, 32, 128];
 const CROWD_SCHEDULERS: [LabScheduler; 3] = [THIRD, TURNS, OURS];
@@ -103,7 +101,6 @@ struct ErrorIndexTable {
     seed: u64,
 }
 
-/// The same settings without the recording's height, if it has any.
 fn flattened(settings: &Settings) -> Option<Settings> {
     let recorded = settings.motion.as_ref().filter(|recorded| !recorded.recording.is_flat())?;
     let flat = Recorded { recording: recorded.recording.clone().without_height(), ..recorded.clone() };
@@ -130,7 +127,6 @@ fn groups_without_height(bench: &Bench<'_>) -> Vec<TrialGroup> {
     play(bench, three_receivers(bench, TrialKind::Flat, Model::Linear))
 }
 
-/// The papers' receivers under every jitter.
 fn three_receivers(bench: &Bench<'_>, kind: TrialKind, model: Model) -> Vec<(TrialGroup, Vec<Receiver>)> {
     let delays: Vec<String> = bench.delays.iter().map(|delay| delay.as_millis_f64().to_string()).collect();
     let group = |jitter| {
@@ -282,8 +278,7 @@ impl ErrorIndexTable {
         .remark(format!("spread {}, mean {}", with_interval(spread), with_interval(mean)))
     }
 
-    /// Some error-index, from accurate to fair, has less spread and a smaller mean error than
-    /// `other`.
+    /// Some error-index, from accurate to fair, has less spread and mean error than `other`.
     fn is_beaten(&self, group: &TrialGroup, other: LabScheduler) -> Claim {
         let theirs = group.of(other);
         let (best, by) = best_of_frontier(|ours| {

@@ -1,5 +1,4 @@
-//! H: does a receiver gain by lying to the sender? Aggarwal 2005 warns that it might; the claims
-//! are ours.
+//! H: does a receiver gain by lying to the sender, as Aggarwal 2005 warns? The claims are ours.
 
 use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::time::Span;
@@ -15,7 +14,6 @@ use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "honesty",
@@ -34,17 +32,14 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const SCHEDULERS: [LabScheduler; 3] =
     [LabScheduler::DETERMINISTIC, LabScheduler::PROBABILISTIC, LabScheduler::ERROR_INDEX];
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
-/// None, and the most that the papers' test bed has: honest receivers behind it must not be taken
-/// for liars.
+/// None, and the most in the papers' test bed: honest receivers behind it must not pass for liars.
 const JITTERS_MS: [i64; 2] = [0, 180];
-/// How many tanks, each a game of its own with dice of its own, and how long they are watched. An
-/// effect of 5 % must stand out from what chance does by itself: one copy that leaves otherwise
-/// makes every later one another, and the worst of thirty cases of 16 tanks was above 5 % on two
-/// seeds of five. With `--tanks 96` none is (seed 77: 3.7 % at most, interval to 4.9 %).
+/// Tanks, each a game of its own. An effect of 5 % must stand out from chance: the worst of thirty
+/// cases of 16 tanks was above 5 % on two seeds of five. With `--tanks 96` none is (seed 77: 3.7 %
+/// at most, interval to 4.9 %).
 const TANKS: u64 = 32;
 const TANK_LENGTH: Span = Span::from_secs(180);
-/// What the liar's link loses where it acknowledges what it never got; so does an honest receiver's
-/// that it is compared to.
+/// Loss of the liar's link where it acknowledges lost packets, and of its honest counterpart's.
 const LOSS: f64 = 0.2;
 const HELD_BACK_MS: [i64; 5] = [100, 250, 500, 1000, 2000];
 
@@ -55,11 +50,9 @@ const HONEST_DELAYS_MS: [[i64; 3]; 3] = [DELAYS_MS, [300, 150, 50], [100, 60, 20
 
 /// What a liar may gain, and what it may cost an honest receiver, as a part of its error.
 const TOLERATED: f64 = 0.05;
-/// What receipts that are held back may gain, and cost an honest receiver, where the transport is
-/// asked.
+/// What held-back receipts may gain, and cost an honest receiver, if the transport is asked.
 const HELD_BACK_MAX: f64 = 0.1;
-/// What may be gained by, and cost an honest receiver through, delays overstated by a fifth at
-/// most.
+/// What delays overstated by a fifth at most may gain, and cost an honest receiver.
 const SLIGHT_MAX: f64 = 0.12;
 /// What the safeguards may cost where all receivers are honest, as a part of mean and spread.
 const HONEST_COST_MAX: f64 = 0.02;
@@ -117,8 +110,7 @@ impl Guard {
     fn dispatcher(self) -> DispatcherConfig {
         let papers = DispatcherConfig::as_in_the_papers();
         match self {
-            // Whatever is reported counts; what lies ahead counts as now, and what was before departure as
-            // departure.
+            // Whatever is reported counts: the future as now, before departure as departure.
             Self::None => DispatcherConfig { trust: None, clock_error_max: Span::from_secs(3600), ..papers },
             Self::Own | Self::Transport => {
                 DispatcherConfig { trust: Some(ReceiptTrust::default()), ..papers }
@@ -127,7 +119,6 @@ impl Guard {
     }
 }
 
-/// One game, with one liar or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LieCase {
     scheduler: LabScheduler,
@@ -138,12 +129,10 @@ struct LieCase {
     /// The receiver that lies, or that is compared to the one that does.
     liar: usize,
     lie: Lie,
-    /// What its link loses.
     loss: f64,
 }
 
-/// All lies there are, with what the liar's link loses, from lies that can be contradicted to
-/// lies that cannot.
+/// All lies with the loss of the liar's link, first those that can be contradicted.
 fn lies() -> Vec<(Lie, f64)> {
     let lossless = [
         Lie::Overstates(2.0),
@@ -196,7 +185,6 @@ fn cases(delays: &[Span], jitters: &[Span]) -> Vec<LieCase> {
 }
 
 impl LieCase {
-    /// The same game without a liar.
     fn honest(self) -> Self {
         let honest = Self { lie: Lie::Honest, ..self };
         if self.loss > 0.0 { honest } else { Self { liar: 0, ..honest } }
@@ -226,7 +214,6 @@ struct Effect {
     gain: f64,
     /// What it cost the honest receiver that it cost most; below zero all of them gained.
     harm: f64,
-    /// The receiver that it harms most.
     harmed: usize,
 }
 
@@ -274,8 +261,7 @@ impl HonestyResults {
         lying.map(|case| (*case, self.effect(*case)))
     }
 
-    /// What the safeguards cost at worst without a liar and without loss, among receivers
-    /// like these.
+    /// What the safeguards cost at worst without a liar and without loss, among such receivers.
     fn honest_cost(
         &self,
         scheduler: LabScheduler,
@@ -296,8 +282,7 @@ impl HonestyResults {
             .expect("every case has its honest game")
     }
 
-    /// What the safeguards do to the spread among near receivers. It is small there, so its ratios
-    /// are not worth much.
+    /// The safeguards' effect on the spread among near receivers: small, so its ratios say little.
     fn spread_of_the_near(&self) -> String {
         let of = |scheduler: LabScheduler| {
             let (case, cost) = self.honest_cost(scheduler, Measure::Spread, |case| case.nearer.is_some());
@@ -352,7 +337,6 @@ impl HonestyResults {
         rows
     }
 
-    /// The case of these in which the effect is worst.
     fn worst(
         &self,
         scheduler: LabScheduler,
@@ -516,8 +500,7 @@ impl HonestyResults {
         )
     }
 
-    /// What holding receipts back gains the receiver that gains most, and costs the receiver that
-    /// it costs most.
+    /// What holding receipts back gains the greatest winner and costs the greatest loser.
     fn gain_curve(&self, scheduler: LabScheduler, jitter: Span) -> Figure {
         let line = |name: &str, guard: Guard, lie: fn(Span) -> Lie, of: fn(&Effect) -> f64| {
             let at = |held_ms: i64| {
@@ -550,7 +533,6 @@ impl HonestyResults {
     }
 }
 
-/// From where to where.
 type Interval = (f64, f64);
 
 /// Something that must not be exceeded: by which lies, against which safeguards, and what of it.

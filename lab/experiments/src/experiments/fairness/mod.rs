@@ -13,7 +13,6 @@ pub(super) mod threshold_cost;
 
 use crate::experiment::{Declaration, ExperimentGroup, RunOption};
 
-/// What the experiments here have in common.
 const DECLARATION: Declaration = Declaration {
     group: ExperimentGroup::Fairness,
     options: &[RunOption::Seed, RunOption::Motion, RunOption::Delays, RunOption::Jitter, RunOption::Tanks],

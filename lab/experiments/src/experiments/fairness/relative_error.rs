@@ -20,7 +20,6 @@ use crate::judge;
 use crate::outcome::{Claim, Outcome};
 use crate::truth::{RATE, Truth};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "relative-error",
@@ -135,7 +134,6 @@ fn zigzag(random: &Random) -> Truth<Vec2> {
     Truth { ticks }
 }
 
-/// What was planned at every trigger.
 #[derive(Default)]
 struct Plans {
     triggers: Vec<SharedInstant>,
@@ -155,9 +153,8 @@ impl Watch<Vec2> for Plans {
     }
 }
 
-/// How far apart receivers are at worst by the actual errors up to a trigger, and what is added if
-/// the newest DR vector arrives as reckoned. At the first trigger no receiver knows the entity, so
-/// none can be wrong about it.
+/// How far apart receivers are at worst by their errors up to a trigger, plus what is added if the
+/// newest DR vector arrives as reckoned. The first trigger, known to no receiver, is left out.
 fn planned_apart(star: &Star<Vec2, Plans>) -> f64 {
     let (plans, observer) = (&star.watch, &star.observers[&ENTITY]);
     let planned = |now: SharedInstant, to: ReceiverId, arrives: SharedInstant| {
@@ -171,8 +168,7 @@ fn planned_apart(star: &Star<Vec2, Plans>) -> f64 {
     plans.triggers.iter().enumerate().skip(1).map(at_trigger).fold(0.0, f64::max)
 }
 
-/// How far apart receivers are at worst by their actual errors. Just before the next DR vector every
-/// receiver has the last one.
+/// How far apart actual errors are at worst, before the next DR vector, when all have the last.
 fn actual_apart(star: &Star<Vec2, Plans>) -> f64 {
     let error = |to, now| star.observers[&ENTITY].accumulated(to, &[now])[0];
     let errors = |now| star.receivers().map(|to| error(to, now)).collect::<Vec<_>>();

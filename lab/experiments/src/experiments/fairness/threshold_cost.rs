@@ -12,7 +12,6 @@ use crate::figure::{Axis, Figure, Line, Plot};
 use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "threshold-cost",
@@ -31,7 +30,6 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const THRESHOLDS: [f64; 6] = [0.1, 0.2, 0.3, 0.6, 1.2, 2.4];
 /// Budgets, in DR vectors per trigger and receiver.
 const BUDGETS: [f64; 9] = [0.1, 0.2, 1.0 / 3.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
-/// The schemes that have a budget.
 const SCHEMES: [LabScheduler; 3] =
     [LabScheduler::PROBABILISTIC, LabScheduler::DETERMINISTIC, LabScheduler::ERROR_INDEX];
 
@@ -55,14 +53,12 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     Ok(outcome)
 }
 
-/// Everything that was played.
 struct Sweep {
     base: SweepPoint,
     third: SweepPoint,
     points: Vec<SweepPoint>,
 }
 
-/// One trial.
 struct SweepPoint {
     kind: SweepKind,
     scheduler: LabScheduler,

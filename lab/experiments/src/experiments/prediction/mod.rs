@@ -8,7 +8,6 @@ pub(super) mod trend_line;
 
 use crate::experiment::{Declaration, ExperimentGroup, RunOption};
 
-/// What most experiments here have in common.
 const DECLARATION: Declaration = Declaration {
     group: ExperimentGroup::Prediction,
     options: &[RunOption::Seed, RunOption::Motion],

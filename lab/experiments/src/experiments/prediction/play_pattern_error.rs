@@ -14,7 +14,6 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::prediction::{HORIZONS_MS, Window, picture};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "play-pattern-error",
@@ -136,7 +135,6 @@ fn means(summary: &Summary) -> Vec<f64> {
     summary.horizons.iter().map(|at| at.mean).collect()
 }
 
-/// The least mean error at each delay.
 fn least(summaries: &[&Summary]) -> Vec<f64> {
     let at = |index: usize| {
         summaries.iter().map(|summary| summary.horizons[index].mean).fold(f64::INFINITY, f64::min)

@@ -12,7 +12,6 @@ use crate::figure::{Axis, Figure, Plot};
 use crate::judge::{self, Judgement};
 use crate::outcome::{Claim, Column, Outcome, Rows};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "play-pattern-packets",

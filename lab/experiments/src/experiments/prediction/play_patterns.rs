@@ -26,8 +26,7 @@ use crate::{cells, show};
 /// Shi 2014's delays, in ticks: 300 to 2100 ms.
 pub(super) const HORIZONS: [u32; 7] = [18, 36, 54, 72, 90, 108, 126];
 
-/// How many matches, and how long each is: 12 minutes of play of eight. Ratios between predictors
-/// then move by one or two per cent from seed to seed.
+/// 12 minutes of play of eight: ratios between predictors move by 1 or 2 % from seed to seed.
 const MATCHES: usize = 4;
 const MATCH_SECS: u32 = 180;
 
@@ -47,19 +46,15 @@ struct PlayedMatch {
 /// How Shi 2014 is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// No acceleration is known, so that TDM is a line: Shi 2014's column for TDM grows like one.
-    /// EKB turns to its pattern in l = 0.1 ticks per pixel to the nearest player, as Shi 2014's
-    /// text and its table 1 have it.
+    /// No acceleration is known, so TDM is a line, as Shi 2014's column for it suggests. EKB turns
+    /// to its pattern in l = 0.1 ticks per pixel to the nearest player, as in its text and table 1.
     Usual,
-    /// The same, but accelerations are known: that of the last tick or, in recordings, over the
-    /// last 100 ms.
+    /// The same with known accelerations: of the last tick or, in recordings, over 100 ms.
     Measured,
-    /// The same as usual, but EKB's transition is equation 17 as printed, which has no l: a tick
-    /// per pixel, and so nearly always the longest one, a second.
+    /// As usual, but EKB's transition is equation 17 as printed, without l: nearly always a second.
     AsPrinted,
 }
 
-/// A predictor, and how it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entrant {
     pub(super) name: &'static str,
@@ -73,7 +68,6 @@ pub(super) struct EntrantScore {
     pub(super) summary: Result<Summary, Missing>,
 }
 
-/// The scores of all predictors.
 pub(super) struct Field {
     pub(super) all: Vec<EntrantScore>,
     pub(super) unit: String,
@@ -89,7 +83,6 @@ impl Season {
         }
     }
 
-    /// So many new matches of Ethereal.
     pub(super) fn of_ethereal(
         seed: u64,
         matches: usize,
@@ -127,12 +120,10 @@ impl Season {
         Field { all: all.collect(), unit, is_recorded: self.is_recorded }
     }
 
-    /// The first match, for pictures.
     pub(super) fn first(&self) -> (&Watched, &MatchSetup) {
         (&self.scenes[0].watched, &self.scenes[0].stage)
     }
 
-    /// What was played.
     pub(super) fn notes(&self) -> Vec<String> {
         let [first, ..] = &self.scenes[..] else { return Vec::new() };
         let unit = first.watched.play.unit;
@@ -187,7 +178,6 @@ impl PlayedMatch {
     }
 }
 
-/// One match of bots, everything known.
 fn ethereal(seed: u64, number: usize, secs: u32) -> Result<Play, CannotRun> {
     let seed = Random::from_seed(seed).fork(number as u64).bits();
     let ground = if number.is_multiple_of(2) { Ground::Crossing } else { Ground::Generated };
@@ -303,8 +293,7 @@ impl Entrant {
 }
 
 impl Field {
-    /// How one of that name fared in a version; a predictor without such a version is as usual.
-    /// Nothing if it lacked something.
+    /// The score of `name` in a version, or else as usual. Nothing if it lacked something.
     pub(super) fn of(&self, name: &str, version: Version) -> Option<&Summary> {
         self.exactly(name, version).or_else(|| self.exactly(name, Version::Usual))
     }
@@ -317,18 +306,15 @@ impl Field {
         self.all.iter().find(|fared| is_meant(&fared.entrant))?.summary.as_ref().ok()
     }
 
-    /// Those of these names that could be scored.
     pub(super) fn among(&self, names: &[&str], version: Version) -> Vec<&Summary> {
         names.iter().filter_map(|name| self.of(name, version)).collect()
     }
 
-    /// Every entrant that could be scored.
     pub(super) fn scored(&self) -> impl Iterator<Item = (Entrant, &Summary)> {
         self.all.iter().filter_map(|fared| Some((fared.entrant, fared.summary.as_ref().ok()?)))
     }
 
-    /// A claim, judged if all its predictors could be scored. `why` is the remark if it does not
-    /// hold on our own matches: elsewhere we cannot know.
+    /// A claim, judged if its predictors have scores. `why` is the remark if our matches refute it.
     pub(super) fn claim(
         &self,
         id: String,
@@ -348,8 +334,7 @@ impl Field {
         }
     }
 
-    /// One row per entrant with a number for each delay, ours above Shi 2014's, and one in the end
-    /// if there is a total.
+    /// One row per entrant, a number per delay (ours above Shi 2014's), and the total if any.
     pub(super) fn beside_the_paper(
         &self,
         what: Beside<'_>,
@@ -394,8 +379,7 @@ impl Field {
         Plot::Lines(EVERYBODY.iter().filter_map(line).collect())
     }
 
-    /// A group of bars for every predictor, one bar for each version of it: the value, and where it
-    /// may lie.
+    /// A group of bars per predictor, one bar per version: the value, and where it may lie.
     pub(super) fn bars(&self, value: impl Fn(&Summary) -> (f64, (f64, f64))) -> Bars {
         let nothing = (f64::NAN, (f64::NAN, f64::NAN));
         let names: Vec<String> = EVERYBODY.iter().map(|name| (*name).to_owned()).collect();
@@ -412,17 +396,14 @@ impl Field {
     }
 }
 
-/// What [`Field::beside_the_paper`] shows.
 #[derive(Clone, Copy)]
 pub(super) struct Beside<'a> {
     pub(super) unit: &'a str,
     pub(super) paper_unit: &'a str,
     pub(super) decimals: usize,
-    /// The heading of a last column.
     pub(super) total: Option<&'a str>,
 }
 
-/// The columns that go with [`Field::row_begin`].
 pub(super) fn columns_begin() -> Vec<Column> {
     vec![Column::text("predictor", "predictor"), Column::text("version", "version")]
 }

@@ -14,7 +14,6 @@ use crate::judge;
 use crate::laps::{Drives, HORIZONS_MS, LapTables, claim_below, claims, figures, horizons_in_ticks, note};
 use crate::outcome::{Claim, Outcome};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "trend-line",
@@ -34,11 +33,9 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 
 /// How many laps the line is made of: Jawad 2017's fifty runs of four drivers.
 const LAPS_LEARNED: usize = 50;
-/// How many laps of each driver judge it.
 const LAPS_JUDGED: u32 = 4;
 
-/// Jawad 2017's table 4.2: delay in ms, mean error with the trend line, and with plain dead
-/// reckoning; in its game's units.
+/// Jawad 2017's table 4.2: delay in ms, mean error with trend line and plain, in its game's units.
 const TABLE_4_2: [(f64, f64, f64); 6] = [
     (50.0, 173.45, 193.33),
     (100.0, 179.83, 201.74),
@@ -102,7 +99,6 @@ fn all_drives(settings: &Settings) -> Result<Vec<Drives>, CannotRun> {
     Ok(all)
 }
 
-/// What there is to say about motion that has no laps.
 fn without_laps() -> Outcome {
     let claim = Claim::new(
         "X15.paper",
@@ -112,8 +108,7 @@ fn without_laps() -> Outcome {
     Outcome::default().claim(claim.remark("Recorded motion has no laps: give recorded laps with --laps"))
 }
 
-/// Laps on one of our own tracks; the judging laps have other random numbers than the teaching
-/// laps, whatever the seed.
+/// Laps on one of our tracks. Judging and teaching laps have different random numbers at any seed.
 fn race(preset: Preset, seed: u64) -> Result<Drives, CannotRun> {
     let track = Arc::new(Track::preset(preset));
     let drive = |laps_each: u32, dice: LapDice| {
@@ -141,7 +136,6 @@ fn recorded((number, lap): (usize, &Lap)) -> RecordedLap {
     RecordedLap { name: (number + 1).to_string(), samples: samples.collect() }
 }
 
-/// With the reason, where it did not hold.
 fn explained(claim: Claim, why_not: &str) -> Claim {
     if claim.judgement.is_refuted() { claim.remark(why_not) } else { claim }
 }

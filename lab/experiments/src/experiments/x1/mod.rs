@@ -21,7 +21,6 @@ use crate::judge;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::truth::Truth;
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         group: ExperimentGroup::Accuracy,
@@ -44,7 +43,6 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const DELAYS_MS: [i64; 3] = [100, 300, 800];
 /// How much of it a close-up shows, as the paper does.
 const CLOSE_UP: Span = Span::from_secs(5);
-/// How long a scripted tank is watched.
 const LENGTH: Span = Span::from_secs(120);
 /// How many tanks of each script, each with its own dice.
 const TANKS: u64 = 4;
@@ -68,7 +66,6 @@ fn run_experiment(settings: &Settings, progress: &dyn Progress) -> Result<Outcom
     }
 }
 
-/// Truths that are measured together.
 struct Motion<V: Planar> {
     name: String,
     model: MotionKind,
@@ -89,14 +86,11 @@ fn tanks(seed: u64) -> Vec<Motion<Vec2>> {
     ]
 }
 
-/// One motion at one delay.
 struct Measurement {
     motion: String,
     delay: Span,
     mean_speed: f64,
-    /// Through a link whose delay is what was asked for.
     steady: Measured,
-    /// Through one whose delay varies.
     jittery: Measured,
 }
 
@@ -164,7 +158,6 @@ impl Bench<'_> {
         measured
     }
 
-    /// The link as asked for, and one whose delay varies.
     fn links(&self, delay: Span) -> [LinkConfig; 2] {
         let asked = self.settings.jitter_or_none();
         let varies = asked.max(delay.scaled(JITTER_SHARE));
@@ -284,8 +277,7 @@ fn claims(measured: &[Measurement], unit: &str) -> Vec<Claim> {
     ]
 }
 
-/// Where global placement gains least: what moves to and fro faster than news travels is better
-/// shown late.
+/// Where global placement gains least: motion to and fro faster than news is better shown late.
 fn worst_cell(measured: &[Measurement]) -> String {
     let ratio = |each: &Measurement| each.steady.mean(GLOBAL) / each.steady.mean(LOCAL);
     let worst = measured.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
@@ -391,8 +383,7 @@ fn paths<V: Planar>(motion: &str, delay: Span, frames: &[Frame<V>], unit: &str) 
     .caption("Local placement follows the same path late; global placement leaves it where the news has not arrived, and jumps back.")
 }
 
-/// The five seconds in which the velocity changes most often, counted from whole seconds; start-up
-/// is left out.
+/// The five seconds, from a whole second, with most changes of velocity; start-up is left out.
 fn liveliest<V: Planar>(truth: &Truth<V>) -> (Span, Span) {
     let begin = truth.ticks[0].0;
     let last = (truth.length() - CLOSE_UP).as_secs_f64().floor().max(0.0) as i64;

@@ -13,7 +13,6 @@ use fairpath_sim::{LinkConfig, SimClock};
 
 use crate::truth::Truth;
 
-/// The ways of placing that are compared.
 const KINDS: [ReplicaKind; WAYS] =
     [ReplicaKind::Local, ReplicaKind::Hop, ReplicaKind::Global, ReplicaKind::GlobalEstimated];
 const WAYS: usize = 4;
@@ -22,9 +21,7 @@ pub(super) const HOP: usize = 1;
 pub(super) const GLOBAL: usize = 2;
 /// Global placement on the clock that the receiver estimates through its own links.
 pub(super) const ESTIMATED: usize = 3;
-
-/// How far receivers may be off before they are told, in units of length: a tenth of a tank's
-/// width.
+/// The trigger's threshold in units of length: a tenth of a tank's width.
 pub(super) const THRESHOLD: f64 = 0.3;
 
 /// What was measured in one run or, pooled, in several.
@@ -32,8 +29,7 @@ pub(super) const THRESHOLD: f64 = 0.3;
 pub(super) struct Measured {
     /// Distance from the truth at every tick, for each way of placing.
     pub(super) errors: [Vec<f64>; WAYS],
-    /// Distance from the exported path while the newest DR vector is being followed: the after
-    /// export error.
+    /// After export error: distance from the exported path while following the newest DR vector.
     pub(super) after: [Extremes; WAYS],
     /// How often the globally placed entity was farther off than the locally placed one.
     pub(super) global_worse_ticks: u64,
@@ -47,7 +43,6 @@ pub(super) struct Measured {
     pub(super) secs: f64,
 }
 
-/// Mean and greatest of some numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extremes {
     sum: f64,
@@ -109,7 +104,6 @@ impl Measured {
     }
 }
 
-/// What happened at one tick, for plots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<V> {
     pub(super) at: SharedInstant,

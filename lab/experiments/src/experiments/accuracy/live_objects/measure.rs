@@ -12,12 +12,10 @@ pub(super) struct CaseMeasurements {
     pub(super) owner_clock: ClockAccuracy,
     /// How many DR vectors the owner exported from beginning to end.
     pub(super) triggers: u64,
-    /// The tank's greatest speed meanwhile.
     pub(super) speed_max: f64,
     pub(super) secs: f64,
 }
 
-/// The errors of one receiver, frame by frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceiverErrors {
     /// When, since the owner began to drive.
@@ -81,7 +79,6 @@ pub(super) fn measure(case: &LiveCase, logs: &CaseLogs) -> Option<CaseMeasuremen
     })
 }
 
-/// Logged positions of one entity.
 struct LoggedPath<'a> {
     rows: Vec<&'a StateRow>,
 }
@@ -100,8 +97,7 @@ impl<'a> LoggedPath<'a> {
         self.rows.last().map(|row| row.t_us)
     }
 
-    /// Where it was: on from the look before, towards the look after. Nothing where these are too
-    /// far apart.
+    /// Where it was, between the looks before and after. Nothing where these are too far apart.
     fn at(&self, t_us: i64) -> Option<(f64, f64)> {
         let next = self.rows.partition_point(|row| row.t_us <= t_us);
         let (before, after) = (self.rows[..next].last()?, self.rows.get(next)?);
@@ -121,7 +117,6 @@ impl<'a> LoggedPath<'a> {
     }
 }
 
-/// The DR vectors that a process placed an entity by.
 struct FollowedVectors<'a> {
     rows: Vec<&'a FollowedRow>,
 }
@@ -154,8 +149,7 @@ mod tests {
     const SPEED: f64 = 10.0;
     const FRAME_US: i64 = 16_000;
 
-    /// A tank that drives along +x at [`SPEED`], placed by a receiver that is `behind_us`
-    /// behind.
+    /// A tank along +x at [`SPEED`], placed by a receiver that is `behind_us` behind.
     fn state(t_us: i64, kind: StateKind, behind_us: i64) -> StateRow {
         let x = SPEED * (t_us - behind_us) as f64 * 1e-6;
         StateRow { t_us, entity: 7, kind, x, vx: SPEED, ..StateRow::default() }

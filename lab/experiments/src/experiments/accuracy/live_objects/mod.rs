@@ -16,7 +16,6 @@ use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, judge};
 use measure::{CaseMeasurements, measure};
 
-/// The experiment.
 pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         group: ExperimentGroup::Accuracy,
@@ -56,28 +55,22 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     Ok(outcome)
 }
 
-/// One way to play it.
 #[derive(Clone, Debug)]
 struct LiveCase {
     name: &'static str,
-    /// How receivers place DR vectors.
     placement: Placement,
     /// The scheduler; where it has a budget, that is one DR vector per trigger.
     scheduler: LabScheduler,
-    /// Whether only what the scheduler wants is sent, as in the papers: no heartbeats, no promises
-    /// to neglected receivers, and no freezing.
+    /// Sends only what the scheduler wants, as in the papers: no heartbeats, promises or freezing.
     is_bare: bool,
-    /// The delays of each receiver.
     paths: Vec<PathDelays>,
     /// Delays vary evenly by up to this much to either side.
     jitter: Span,
     /// How long it is played, from the first start of a process.
     length: Span,
-    /// The owner drives by it.
     seed: u64,
 }
 
-/// How long a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PathDelays {
     /// From the receiver to the server.
@@ -93,7 +86,6 @@ impl PathDelays {
     }
 }
 
-/// What the processes of a case logged.
 #[derive(Clone, Debug, Default)]
 struct CaseLogs {
     /// The owner's log: the truth, and what it exported.
@@ -105,11 +97,9 @@ struct CaseLogs {
 /// What one process logged, all instants by the clock of the machine.
 #[derive(Clone, Debug, Default)]
 struct ProcessLog {
-    /// Positions over time.
     states: Vec<StateRow>,
     /// The DR vector that the process placed by, and since when.
     followed: Vec<FollowedRow>,
-    /// The accuracy of its shared clock.
     clock: ClockAccuracy,
     /// The number of DR vectors that the server sent to it.
     vectors: u64,
@@ -118,24 +108,19 @@ struct ProcessLog {
 /// A process's shared clock, compared with the machine's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ClockAccuracy {
-    /// How often the clocks were compared.
     looks: u64,
     /// How often the clock was off by no more than the uncertainty that it stated.
     covered: u64,
     /// How far ahead it was on average.
     off_ms_mean: f64,
-    /// How far off it was at worst.
     off_ms_max: f64,
-    /// The uncertainty that it stated on average.
     stated_ms_mean: f64,
-    /// The greatest uncertainty that it stated.
     stated_ms_max: f64,
 }
 
 /// How long a case is played by default. Connecting at 800 ms each way takes ten seconds, and what
 /// is left is some 400 triggers: enough that one DR vector more or less is not one per cent.
 const LENGTH: Span = Span::from_secs(130);
-
 /// One-way delays, as in Banavar 2005's experiments on fairness.
 const DELAYS_MS: [i64; 3] = [800, 500, 200];
 /// How much longer the way to a receiver is than the way back, in the case where they differ.
@@ -144,7 +129,6 @@ const ASYMMETRY: Span = Span::from_millis(100);
 const LENGTH_MIN: Span = Span::from_secs(15);
 /// How many more DR vectors than 1/3 base count as equal cost: as in the table of error-index.
 const COST_MAX: f64 = 1.01;
-/// The length of a frame.
 const FRAME_SECS: f64 = 1.0 / 60.0;
 
 const LOCAL: usize = 0;
@@ -302,8 +286,7 @@ fn claims(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Vec<Claim> {
     ]
 }
 
-/// The largest part of what is allowed that was left after a DR vector had come, with this much of
-/// the clocks allowed for.
+/// The largest part of what is allowed that was left after a DR vector, less the clocks' error.
 fn worst_after(
     cases: &[LiveCase],
     measured: &[CaseMeasurements],
@@ -341,7 +324,6 @@ fn mean_off_ms(measured: &CaseMeasurements) -> f64 {
 }
 
 impl CaseMeasurements {
-    /// How far apart the receivers' mean errors are.
     fn spread(&self) -> f64 {
         spread(&self.receivers.iter().map(|seen| mean(&seen.errors)).collect::<Vec<_>>())
     }
@@ -402,7 +384,6 @@ fn figures(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Vec<Figure> {
     ]
 }
 
-/// What is drawn of the errors over time.
 const CLOSE_UP_SECS: f64 = 10.0;
 
 fn error_over_time(cases: &[LiveCase], measured: &[CaseMeasurements]) -> Figure {

@@ -38,7 +38,6 @@ pub(super) fn play(
 /// How long a process may take to print a line that is waited for. A busy machine takes seconds to
 /// start thirty of them, and connecting at 800 ms each way takes nine.
 const LINE_WITHIN: Duration = Duration::from_secs(60);
-/// How often the processes are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The owner ends so long before the receivers, which still receive its last DR vectors.
 const OWNER_ENDS_BEFORE: Duration = Duration::from_secs(3);
@@ -53,7 +52,6 @@ struct Launcher<'a> {
     progress: &'a dyn Progress,
 }
 
-/// The processes of one case.
 struct RunningCase<'a> {
     case: &'a LiveCase,
     address: String,
@@ -84,7 +82,6 @@ impl Launcher<'_> {
         running.iter().map(|case| self.collect(case)).collect()
     }
 
-    /// Starts the server and the receivers of a case.
     fn start_case<'a>(&self, number: usize, case: &'a LiveCase) -> Result<RunningCase<'a>, Failure> {
         let mut server = self.start_server(number, case)?;
         let greeting = self.wait_for_line(&mut server, "listening on")?;
@@ -151,7 +148,6 @@ impl Launcher<'_> {
         self.start(&name, &[&to[..], &how, &motion_arguments(running.case), &LOGGING].concat())
     }
 
-    /// Waits until every process has ended.
     fn wait_for_all(&self, running: &mut [RunningCase<'_>]) -> Result<(), Failure> {
         let ends_at = running.iter().map(|case| case.ends_at).max().unwrap_or_else(Instant::now);
         let left = (ends_at - Instant::now()).as_secs();
@@ -173,7 +169,6 @@ impl Launcher<'_> {
         Ok(())
     }
 
-    /// Reads what the processes of a case have written.
     fn collect(&self, running: &RunningCase<'_>) -> Result<CaseLogs, Failure> {
         let server = self.summary(&running.server)?;
         let owner = running.owner.as_ref().ok_or("the owner was never started")?;
@@ -189,7 +184,6 @@ impl Launcher<'_> {
         Ok(CaseLogs { owner: log(owner)?, receivers })
     }
 
-    /// The summary that a process printed at its end.
     fn summary(&self, process: &ChildProcess) -> Result<Value, Failure> {
         let text = fs::read_to_string(self.folder.path().join(format!("{}.json", process.name)))?;
         let parsed = serde_json::from_str(&text);
@@ -251,7 +245,6 @@ impl RunningCase<'_> {
 /// A process that does not outlive this one.
 struct ChildProcess {
     name: String,
-    /// The file that its standard error goes to.
     stderr: PathBuf,
     child: Child,
 }
@@ -279,23 +272,20 @@ impl Drop for ChildProcess {
     }
 }
 
-/// How motion is sent in a case, the same for all its processes. Receivers assume that a tank goes
-/// straight on, as in Banavar 2005. Where costs are compared the threshold is a sixth of the usual
-/// one: that makes 500 triggers of 300, and one DR vector less than one per cent.
+/// How motion is sent in a case. Receivers assume straight motion, as in Banavar 2005. Where costs
+/// are compared, a sixth of the usual threshold makes 500 triggers of 300: one is below 1 %.
 fn motion_arguments(case: &LiveCase) -> Vec<&'static str> {
     let arguments = ["--model", "linear", "--threshold", if case.is_bare { "0.05" } else { "0.3" }];
     let bare = case.is_bare.then_some("--as-in-the-papers");
     arguments.into_iter().chain(bare).collect()
 }
 
-/// The middleman before a receiver.
 fn middleman_config(server: &str, delays: PathDelays, jitter: Span) -> Result<MiddlemanConfig, Failure> {
     let link = |delay| LinkConfig::default().delay(delay).jitter_uniform(jitter);
     let config = MiddlemanConfig::between(([127, 0, 0, 1], 0).into(), server.parse()?);
     Ok(config.each_way(link(delays.up), link(delays.down)))
 }
 
-/// The number of DR vectors that a server's summary has for a client.
 fn vectors_sent_to(client: &Value, server: &Value) -> u64 {
     let clients = server["clients"].as_array().map_or(&[][..], Vec::as_slice);
     let found = clients.iter().find(|each| each["client"] == *client);

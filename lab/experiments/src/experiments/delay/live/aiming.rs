@@ -25,7 +25,6 @@ use crate::online::CONNECT_WITHIN;
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, judge};
 
-/// The experiment.
 pub(in crate::experiments::delay) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "aiming",

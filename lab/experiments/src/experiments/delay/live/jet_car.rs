@@ -14,7 +14,6 @@ use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Ru
 use crate::outcome::{Claim, Column, Outcome, Rows};
 use crate::{cells, judge};
 
-/// The experiment.
 pub(in crate::experiments::delay) static EXPERIMENT: DeclaredExperiment = DeclaredExperiment {
     declaration: Declaration {
         name: "jet-car",

@@ -1,5 +1,4 @@
-//! Experiments over real sockets, through a middleman: few runs, short, and all at once, because
-//! the clock is real.
+//! Experiments over real sockets, through a middleman: few short runs, all at once.
 
 pub(super) mod aiming;
 pub(super) mod jet_car;
@@ -22,17 +21,14 @@ use crate::judge;
 use crate::online::{LOOK_EVERY, RemotePlayer, bind};
 use crate::outcome::Claim;
 
-/// How much longer than its length a run may take: for the greeting, for a slow machine, for the
-/// last state.
+/// How much longer than its length a run may take: greeting, slow machine, last state.
 const END_WITHIN: Duration = Duration::from_secs(30);
 
-/// The runs to make, all at once.
 struct LivePlan {
     rtts: Vec<Span>,
     runs: u64,
 }
 
-/// A player's end of one run.
 struct LiveRun<'a, H: HostedGame> {
     remote: RemotePlayer<H>,
     rtt: Span,
@@ -41,7 +37,6 @@ struct LiveRun<'a, H: HostedGame> {
     heard_per_sec: &'a mut f64,
 }
 
-/// The results of all runs.
 struct LiveResults {
     /// Round trip, compensation, the runs' results, and states received per second.
     cells: Vec<(Span, bool, Vec<f64>, f64)>,
@@ -150,8 +145,7 @@ impl LiveResults {
 }
 
 impl<H: HostedGame> LiveRun<'_, H> {
-    /// Plays until the run is over on this screen and returns the last scene. `None` if it has not
-    /// ended long after it should have.
+    /// Plays until the run is over on this screen; returns the last scene, `None` if it never ends.
     fn play(
         &mut self,
         rules: &H::Rules,
