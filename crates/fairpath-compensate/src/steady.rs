@@ -22,7 +22,6 @@ struct Reading {
 }
 
 impl Steady {
-    /// Returns the steady time when the real clock shows `now`.
     pub(super) fn at(&self, now: LocalInstant) -> LocalInstant {
         match self.last {
             Some(last) => last.steady + (now - last.clock).max(Span::ZERO).min(GAP_MAX),

@@ -211,7 +211,6 @@ impl ClientThread {
     }
 }
 
-/// State shared by the client's thread and the game.
 #[derive(Debug)]
 pub(crate) struct SharedClient<V: Planar> {
     inner: Mutex<ClientInner<V>>,
@@ -264,7 +263,6 @@ impl<V: Planar> SharedClient<V> {
         }
     }
 
-    /// The status of the connection.
     pub(crate) fn status(&self) -> ClientStatus {
         let inner = lock(&self.inner);
         let quic = inner.sender.as_ref().map(|sender| sender.connection().quic_statistics());
@@ -279,7 +277,6 @@ impl<V: Planar> SharedClient<V> {
         }
     }
 
-    /// Runs the session's loop once.
     fn pump(&self) -> Pause {
         let mut inner = lock(&self.inner);
         let ClientInner { session, sender, closed_for, .. } = &mut *inner;
@@ -419,7 +416,6 @@ async fn run_connection<V: Planar>(
     reason.or(closed_for)
 }
 
-/// Opens connections to one server.
 #[derive(Clone)]
 pub(crate) enum Connector {
     Quic {
@@ -443,7 +439,6 @@ pub(crate) struct Routes(Mutex<RouteState>);
 struct RouteState {
     direct: SocketAddr,
     relay: Option<SocketAddr>,
-    /// Whether the next attempt uses the relay.
     is_relay_next: bool,
 }
 
@@ -452,7 +447,6 @@ impl Routes {
         Self(Mutex::new(RouteState { direct: address, relay: None, is_relay_next: false }))
     }
 
-    /// Replaces the direct address.
     #[cfg(feature = "peer")]
     pub(crate) fn set_direct(&self, address: SocketAddr) {
         lock(&self.0).direct = address;
@@ -532,7 +526,6 @@ impl Connector {
     }
 }
 
-/// The QUIC settings of a client: trusted servers, protocol, and its own certificate if any.
 pub(crate) fn quic_client_config(
     trust: &Trust,
     alpn: &[u8],
@@ -554,7 +547,6 @@ pub(crate) fn any_local_address(server: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Data from the server.
 struct ClientInbound<V: Planar>(Arc<SharedClient<V>>);
 
 impl<V: Planar> Inbound for ClientInbound<V> {
@@ -571,7 +563,6 @@ impl<V: Planar> Inbound for ClientInbound<V> {
     }
 }
 
-/// Data for the server.
 struct ClientOutbound<'a, V: Planar> {
     session: &'a mut Client<V>,
     now: LocalInstant,

@@ -18,7 +18,6 @@ use crate::token_bucket::TokenBucket;
 
 /// The ALPN protocol name of a session over plain QUIC.
 pub(crate) const ALPN_NATIVE: &[u8] = b"fairpath/1";
-/// The ALPN protocol name of WebTransport.
 #[cfg(feature = "web")]
 pub(crate) const ALPN_WEB: &[u8] = wtransport::tls::WEBTRANSPORT_ALPN;
 
@@ -33,7 +32,6 @@ pub enum Transport {
     WebTransport,
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     quic: quinn::Connection,
@@ -43,7 +41,6 @@ pub(crate) struct Connection {
     empty_buffer_space: usize,
 }
 
-/// A stream to write to.
 #[derive(Debug)]
 pub(crate) enum SendStream {
     Quic(quinn::SendStream),
@@ -51,7 +48,6 @@ pub(crate) enum SendStream {
     Web(wtransport::SendStream),
 }
 
-/// A stream to read from.
 #[derive(Debug)]
 pub(crate) enum ReceiveStream {
     Quic(quinn::RecvStream),
@@ -69,7 +65,6 @@ impl<E: std::error::Error> From<E> for ConnectionLost {
     }
 }
 
-/// Handles everything that a peer sends.
 pub(crate) trait Inbound: Send + Sync + 'static {
     fn on_stream(&self, bytes: &[u8]);
     fn on_unordered(&self, bytes: &[u8]);
@@ -95,7 +90,6 @@ const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
 /// by its own timeout.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The QUIC settings of a session.
 pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn::TransportConfig {
     let mut config = quinn::TransportConfig::default();
     config
@@ -153,12 +147,10 @@ impl Connection {
         proven_fingerprint(&self.quic)
     }
 
-    /// The round trip as QUIC measures it.
     pub(crate) fn round_trip(&self) -> Span {
         Span::from_micros(i64::try_from(self.quic.rtt().as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// The counters of QUIC itself.
     pub(crate) fn quic_statistics(&self) -> quinn::ConnectionStats {
         self.quic.stats()
     }

@@ -20,7 +20,6 @@ use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureSc
 /// A certificate and its private key.
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
-    /// The chain as PEM.
     chain_pem: String,
     key: PrivateKeyDer<'static>,
     key_pem: String,
@@ -238,7 +237,6 @@ impl Trust {
     }
 }
 
-/// Decides which client certificates a server accepts.
 pub(crate) type ClientVerifier = Arc<dyn ClientCertVerifier>;
 
 /// The methods that all verifiers share: the peer must have signed with the key of its certificate.

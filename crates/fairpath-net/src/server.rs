@@ -222,7 +222,6 @@ impl<V: Planar> NetServer<V> {
     }
 }
 
-/// A server on the list of a lobby.
 #[cfg(feature = "lobby")]
 struct AnnouncedServer<V: Planar> {
     shared: Arc<SharedServer<V>>,
@@ -239,7 +238,6 @@ impl<V: Planar> LobbyMember for AnnouncedServer<V> {
     }
 }
 
-/// State shared by the server's thread and the game.
 #[derive(Debug)]
 pub(crate) struct SharedServer<V: Planar> {
     inner: Mutex<ServerInner<V>>,
@@ -292,7 +290,6 @@ impl<V: Planar> SharedServer<V> {
         result
     }
 
-    /// The status of every connection.
     pub(crate) fn status(&self) -> Vec<PeerStatus> {
         let inner = lock(&self.inner);
         let clients: BTreeMap<ConnectionId, ClientId> = inner
@@ -566,7 +563,6 @@ async fn run_connection<V: Planar>(
     shared.with(|session, now| session.handle_disconnected(id, reason, now));
 }
 
-/// Data from one client.
 struct ServerInbound<V: Planar> {
     shared: Arc<SharedServer<V>>,
     id: ConnectionId,
@@ -595,7 +591,6 @@ impl<V: Planar> Inbound for ServerInbound<V> {
     }
 }
 
-/// Data for one client.
 struct ServerOutbound<'a, V: Planar> {
     session: &'a mut Server<V>,
     id: ConnectionId,
@@ -616,7 +611,6 @@ impl<V: Planar> Outbound for ServerOutbound<'_, V> {
     }
 }
 
-/// The QUIC settings of a server: identity, protocols, and which client certificates it accepts.
 pub(crate) fn quic_server_config(
     identity: &Identity,
     alpn: &[&[u8]],

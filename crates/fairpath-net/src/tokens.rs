@@ -36,7 +36,6 @@ pub struct BearerTooLong;
 
 const EXPIRY_BYTES: usize = 8;
 const TAG_BYTES: usize = 32;
-/// Longest bearer that fits.
 const BEARER_BYTES_MAX: usize = AUTHENTICATION_BYTES_MAX - EXPIRY_BYTES - TAG_BYTES;
 
 impl ConnectTokens {

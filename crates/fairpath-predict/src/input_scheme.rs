@@ -130,7 +130,6 @@ impl InputCourse {
         Reason::Pressing { now: self.position, then: self.at(ticks) }
     }
 
-    /// Runs the game with this input.
     fn play(&self, game: &impl Step, start: Body, ticks: &[u32], positions: &mut [Vec2]) {
         let mut body = start;
         roll_out(start.position, ticks, positions, |tick, _| {

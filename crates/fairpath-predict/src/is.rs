@@ -131,7 +131,6 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Returns the sum of all attractions.
     fn pull(&self, from: Vec2) -> Vec2 {
         let reach_inverse = 1.0 / self.config.reach;
         let mut pull = Vec2::ZERO;

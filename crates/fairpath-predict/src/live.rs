@@ -203,7 +203,6 @@ impl LivePath {
 #[derive(Clone, Debug, Default)]
 pub struct Publisher {
     contexts: Contexts,
-    /// Number of the next snapshot.
     next: u32,
     confirmed: BTreeMap<ReceiverId, Confirmed>,
 }

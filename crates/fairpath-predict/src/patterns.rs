@@ -173,7 +173,6 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// All players in sight, relative to the subject.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
     friends: Group,

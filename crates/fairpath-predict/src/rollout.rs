@@ -1,10 +1,8 @@
 use fairpath::vector::Vec2;
 
 /// Runs from `start` to the last of `ticks`, one tick at a time, and writes the position at each of
-/// `ticks`.
-///
-/// `step` receives the number of the tick, counted from 1, and the position at the end of the tick
-/// before.
+/// `ticks`. `step` receives the number of the tick, counted from 1, and the position at the end of
+/// the tick before.
 pub(super) fn roll_out(
     start: Vec2,
     ticks: &[u32],

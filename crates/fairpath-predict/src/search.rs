@@ -11,7 +11,6 @@ const DIAGONAL: u32 = 99;
 const _: () = assert!(Grid::CELLS_MAX as u64 * DIAGONAL as u64 * 2 < u32::MAX as u64);
 
 /// Finds shortest paths: eight neighbours, diagonals only where both cells beside them are floor.
-///
 /// Nothing is cleared between searches: a cell with the number of an older search counts as not
 /// visited. After the first search on a grid, none allocates.
 #[derive(Clone, Debug, Default)]
@@ -36,10 +35,8 @@ const CLOSED: u32 = u32::MAX;
 
 impl Search {
     /// Fills `path` with the cells of a shortest path, without `from` and ending with `to`. Returns
-    /// its cost.
-    ///
-    /// Returns `None` and an empty path if no path exists. A player that stands in a wall can leave
-    /// it, but cannot pass through others.
+    /// its cost. Returns `None` and an empty path if no path exists. A player that stands in a wall
+    /// can leave it, but cannot pass through others.
     pub(super) fn find(&mut self, grid: &Grid, from: u32, to: u32, path: &mut Vec<u32>) -> Option<u32> {
         path.clear();
         let (columns, rows) = grid.size();

@@ -38,9 +38,7 @@ pub enum FindError {
     NotALobby(SocketAddr),
 }
 
-/// Time limit for the lobby to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// Time limit for measuring one entry.
 const MEASURE_WITHIN: Duration = Duration::from_secs(2);
 /// Entries that are measured at once. Each costs a handshake.
 const MEASURED_AT_ONCE: usize = 16;

@@ -23,7 +23,6 @@ pub struct LobbyPresence {
     status: Arc<Mutex<PresenceStatus>>,
 }
 
-/// What the lobby has answered so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct PresenceStatus {
     announced: Option<(EntryId, SocketAddr)>,
@@ -59,7 +58,6 @@ pub enum AnnounceError {
     Connect(ConnectError),
 }
 
-/// Opens connections to one lobby.
 pub(crate) struct LobbyConnector {
     endpoint: quinn::Endpoint,
     config: quinn::ClientConfig,
@@ -67,15 +65,11 @@ pub(crate) struct LobbyConnector {
     status: Arc<Mutex<PresenceStatus>>,
 }
 
-/// Requests that wait to be sent.
 const REQUESTS_MAX: usize = 64;
-/// Responses that wait to be handled.
 const RESPONSES_MAX: usize = 64;
-/// Time limit of one connection attempt.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after the first failed attempt. Each further failure doubles it.
 const RETRY_AFTER_MIN: Duration = Duration::from_millis(250);
-/// Longest pause between attempts.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(8);
 
 impl LobbyConnector {
@@ -97,7 +91,6 @@ impl LobbyConnector {
 
 /// A server or peer at a lobby: what it announces, and how it reacts to responses.
 pub(crate) trait LobbyMember: Send + 'static {
-    /// The announcement to send now.
     fn announcement(&self) -> Announcement;
     /// Handles a response. Returns the requests to send next.
     fn on_response(&mut self, _: LobbyResponse) -> Vec<LobbyRequest> {

@@ -23,7 +23,6 @@ pub(super) enum RelayedEnd {
     Upper,
 }
 
-/// Carries packets between two ends.
 #[derive(Debug)]
 pub(super) struct PacketRelay {
     ports: [u16; 2],
@@ -33,7 +32,6 @@ pub(super) struct PacketRelay {
 /// Bytes carried each way per second: two sessions' budgets, doubled for QUIC's overhead. Packets
 /// beyond this are dropped, as by any link.
 const BYTES_PER_SEC: f64 = 128_000.0;
-/// Bytes carried each way at once.
 const BYTES_BURST: f64 = 64_000.0;
 /// Longest packet that is carried. No path that we use has longer ones.
 const PACKET_BYTES_MAX: usize = 2048;
@@ -75,11 +73,9 @@ impl Drop for PacketRelay {
     }
 }
 
-/// The port of one end.
 #[derive(Debug)]
 struct Port {
     socket: UdpSocket,
-    /// The only source address that is accepted.
     allowed: IpAddr,
     /// The source of the last packet.
     end: Mutex<Option<SocketAddr>>,

@@ -130,7 +130,6 @@ impl LobbyServer {
 struct SharedLobby {
     inner: Mutex<LobbyInner>,
     clock: Clock,
-    /// The address that relays listen on.
     relay_from: IpAddr,
     limits: LobbyLimits,
 }
@@ -146,13 +145,11 @@ struct LobbyInner {
     statistics: LobbyStatistics,
 }
 
-/// One connected client.
 #[derive(Debug)]
 struct LobbyClient {
     quic: quinn::Connection,
     fingerprint: Option<Fingerprint>,
     responses: mpsc::Sender<LobbyResponse>,
-    /// Limits introductions to this client.
     introduction_limit: TokenBucket,
 }
 
@@ -171,11 +168,9 @@ const PAGE: usize = 32;
 /// Requests of one connection per second, on average. A peer that joins a mesh of 32 requests 32
 /// introductions.
 const REQUESTS_PER_SEC: f64 = 5.0;
-/// Requests of one connection at once.
 const REQUESTS_BURST: f64 = 80.0;
 /// Introductions to one entry per second, on average. Each makes that peer open a connection.
 const INTRODUCTIONS_PER_SEC: f64 = 4.0;
-/// Introductions to one entry at once.
 const INTRODUCTIONS_BURST: f64 = 64.0;
 /// How long after its introduction a pair may ask for a relay.
 const RELAY_WITHIN: Duration = Duration::from_secs(120);
@@ -264,7 +259,6 @@ impl SharedLobby {
 }
 
 impl LobbyInner {
-    /// The proven identity and address of a client.
     fn seen(&self, client: u64) -> Result<ProvenPeer, LobbyRefusal> {
         let known = self.clients.get(&client).ok_or(LobbyRefusal::NoSuchEntry)?;
         let fingerprint = known.fingerprint.ok_or(LobbyRefusal::NoCertificate)?;
@@ -371,7 +365,6 @@ async fn receive(shared: Arc<SharedLobby>, incoming: quinn::Incoming, address: I
     lock(&shared.inner).limiter.on_gone(address);
 }
 
-/// Runs one connection from start to end.
 async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
     let (responses, waiting) = mpsc::channel(RESPONSES_MAX);
     let client = {

@@ -314,12 +314,10 @@ impl<V: Planar> NetPeer<V> {
     }
 }
 
-/// State shared by the peer's thread and the game.
 #[derive(Debug)]
 struct Mesh<V: Planar> {
     own: Arc<server::SharedServer<V>>,
     others: Mutex<BTreeMap<Fingerprint, RemotePeer<V>>>,
-    /// Peers that may connect.
     allowed: Arc<ClientCertificates>,
     events: Mutex<VecDeque<PeerEvent>>,
     /// Peers that a lobby must not bring back.
@@ -329,14 +327,12 @@ struct Mesh<V: Planar> {
     config: NetPeerConfig,
 }
 
-/// The lobby that this peer has joined.
 #[derive(Debug)]
 struct JoinedLobby {
     presence: LobbyPresence,
     requests: mpsc::Sender<LobbyRequest>,
 }
 
-/// Another peer.
 #[derive(Debug)]
 struct RemotePeer<V: Planar> {
     shared: Arc<client::SharedClient<V>>,
@@ -413,7 +409,6 @@ impl<V: Planar> Mesh<V> {
         Ok(())
     }
 
-    /// How this peer connects to another one.
     fn client_config(&self, peer: Fingerprint) -> NetClientConfig {
         NetClientConfig {
             congestion: self.config.congestion,
@@ -437,7 +432,6 @@ impl<V: Planar> Mesh<V> {
     }
 }
 
-/// A peer on the list of a lobby.
 struct PeerLobbyMember<V: Planar> {
     mesh: Arc<Mesh<V>>,
     runtime: Handle,

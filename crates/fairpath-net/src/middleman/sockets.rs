@@ -24,7 +24,6 @@ use super::proxy::{Packet, Proxy};
 use super::statistics::MiddlemanStatistics;
 use crate::client::any_local_address;
 
-/// State shared by both threads and the handle.
 pub(super) struct Sockets {
     state: Mutex<ProxyState>,
     /// Notified when the next packet is due earlier than before, or at the stop.
@@ -49,7 +48,6 @@ struct Upstream {
     receiving: AbortHandle,
 }
 
-/// The largest UDP datagram.
 const DATAGRAM_BYTES_MAX: usize = 65_535;
 /// Packets sent before the receiving thread can take the lock. 32 take well below a millisecond.
 const SENT_AT_ONCE_MAX: usize = 32;

@@ -89,7 +89,6 @@ const _: () = {
 /// starts as the line.
 const EXPERTS: usize = 5;
 
-/// Everything about one time ahead.
 #[derive(Clone, Debug)]
 struct Knot {
     ticks: u32,
@@ -154,7 +153,6 @@ impl Adaptive {
         Sketch::of(known, &self.arena, self.top_speed, &self.config)
     }
 
-    /// Returns the predicted displacement at a knot.
     fn way_at(&self, place: usize, subject: usize, sketch: &Sketch) -> Vec2 {
         let knot = &self.knots[place];
         let own = self.subjects.get(subject).map(|subject| &subject.own[place]);

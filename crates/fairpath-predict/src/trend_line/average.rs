@@ -16,10 +16,8 @@ const NODES_PER_SMOOTHING: f64 = 2.5;
 const JUMP_MAX: f64 = 0.05;
 
 /// Returns the mean of laps: at every place along it, the mean of where the laps cross it and of
-/// how fast.
-///
-/// A mean over *time* is not a line that any car drove: a car that brakes early is elsewhere at the
-/// same instant.
+/// how fast. A mean over *time* is not a line that any car drove: a car that brakes early is
+/// elsewhere at the same instant.
 pub(super) fn average(
     laps: &[&[LapPart<'_>]],
     shape: LapShape,

@@ -2,10 +2,9 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::LapShape;
 
-/// A smooth line in the plane by arc length, and its usual speed.
-///
-/// Nodes are evenly spaced and joined by cubics with equal slope and curvature where they meet. All
-/// queries use tables and take about the same time for any length.
+/// A smooth line in the plane by arc length, and its usual speed. Nodes are evenly spaced and
+/// joined by cubics with equal slope and curvature where they meet. All queries use tables and take
+/// about the same time for any length.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Course {
     shape: LapShape,
@@ -29,7 +28,6 @@ struct Node {
     bend: Vec2,
     /// Direction of the line, of any length.
     way: Vec2,
-    /// Usual speed.
     speed: f64,
     /// Least distance from this node to any part of the line more than [`NEIGHBOURS`] nodes away
     /// along it.
@@ -127,7 +125,6 @@ impl Course {
         self.position(&self.place(along))
     }
 
-    /// Returns the direction as a unit vector.
     pub(super) fn tangent_at(&self, along: f64) -> Vec2 {
         self.slope(&self.place(along)).normalize_or_zero()
     }
@@ -148,7 +145,6 @@ impl Course {
         self.slope(&place).normalize_or_zero().perpendicular().dot(place.bend())
     }
 
-    /// Returns the usual speed.
     pub(super) fn speed_at(&self, along: f64) -> f64 {
         let Place { here, next, share, .. } = self.place(along);
         here.speed * (1.0 - share) + next.speed * share
@@ -193,10 +189,8 @@ impl Course {
 
     /// Returns the foot of the perpendicular: the nearest at which the line does not run against
     /// `way`, because a road driven out and back is two lines side by side. If `way` is zero, or
-    /// the whole line runs against it, returns the nearest of all.
-    ///
-    /// `before` is an earlier foot: the search is faster if the new one is near it. The result is
-    /// the same.
+    /// the whole line runs against it, returns the nearest of all. `before` is an earlier foot: the
+    /// search is faster if the new one is near it. The result is the same.
     pub(super) fn foot(&self, place: Vec2, way: Vec2, before: Option<f64>) -> Foot {
         let node = before.and_then(|along| self.nearest_around(place, way, along)).unwrap_or_else(|| {
             let nearest = self.nearest(place, |node| self.goes_with(node, way));
@@ -394,7 +388,6 @@ impl Course {
     }
 }
 
-/// A place between two nodes.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     here: &'a Node,

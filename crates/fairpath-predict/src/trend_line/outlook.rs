@@ -3,7 +3,6 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::course::{Course, Foot};
 
-/// Number of vectors of an [`Outlook`].
 pub(super) const FEATURES: usize = 15;
 
 /// Vectors whose weighted sum is the displacement beyond constant velocity.

@@ -174,7 +174,6 @@ impl LinkModel {
         }
     }
 
-    /// Passes one packet through all effects.
     fn decide(&mut self, now: SharedInstant, size_bytes: u32, luck: Luck) -> Fate {
         if self.is_partitioned(now) {
             return Fate::Lost(LossCause::Partition);

@@ -49,7 +49,6 @@ impl<V: Planar> Observer<V> {
         Self { horizon, exports: Vec::new(), followed: BTreeMap::new() }
     }
 
-    /// Records that a DR vector was generated.
     pub(super) fn exported(&mut self, vector: &DrVector<V>) {
         self.exports.push((vector.generated_at, Path::from(vector)));
     }

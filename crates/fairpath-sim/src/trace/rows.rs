@@ -9,7 +9,6 @@ use super::cells::{LengthUnit, ReceiptKind, StateKind, TraceCell};
 use crate::csv::{Cells, CsvError, CsvProblem, Reader, Writer};
 use crate::digest::Digest;
 
-/// One row of a table.
 pub(super) trait Row: Sized {
     const COLUMNS: &'static [&'static str];
     fn write(&self, writer: &mut Writer) -> Result<(), CsvError>;

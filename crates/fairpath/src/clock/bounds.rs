@@ -2,11 +2,9 @@ use super::exchange::Exchange;
 use super::millionths;
 use crate::time::{LocalInstant, Span};
 
-/// The bounds that the exchanges so far prove for the offset, shared − local.
-///
-/// All bounds widen with age at the same rate, so the tighter of two stays the tighter one. The
-/// best bound of each kind is therefore all the memory needed. Old bounds become wide and are
-/// replaced.
+/// The bounds that the exchanges so far prove for the offset, shared − local. All bounds widen with
+/// age at the same rate, so the tighter of two stays the tighter one. The best bound of each kind
+/// is therefore all the memory needed. Old bounds become wide and are replaced.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OffsetBounds {
     upper: Bound,
@@ -37,12 +35,10 @@ impl OffsetBounds {
         }
     }
 
-    /// Returns the largest possible offset at `local`.
     pub(super) fn upper_at(&self, local: LocalInstant) -> Span {
         self.upper.offset + self.drift_between(self.upper.at, local)
     }
 
-    /// Returns the smallest possible offset at `local`.
     pub(super) fn lower_at(&self, local: LocalInstant) -> Span {
         self.lower.offset - self.drift_between(self.lower.at, local)
     }
@@ -68,7 +64,6 @@ impl OffsetBounds {
         lower > upper
     }
 
-    /// Returns the tighter bound of each kind.
     #[must_use]
     pub(super) fn tightened_by(&self, other: &Self) -> Self {
         let local = self.newest().max(other.newest());

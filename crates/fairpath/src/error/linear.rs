@@ -18,7 +18,6 @@ use super::{Integral, gauss};
 use crate::time::SharedInstant;
 use crate::vector::{Planar, Vector};
 
-/// The gap between two straight lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StraightGap<V: Vector> {
     /// The gap from the other line to the one, at second zero.
@@ -30,10 +29,9 @@ pub(crate) struct StraightGap<V: Vector> {
 }
 
 impl<V: Vector> StraightGap<V> {
-    /// The gap between two lines, with seconds counted from `zero`.
-    ///
-    /// The older line is extended to the start of the newer one, and from there only the difference
-    /// of the two grows. A long common way is not added to one position and subtracted again.
+    /// The gap between two lines, with seconds counted from `zero`. The older line is extended to
+    /// the start of the newer one, and from there only the difference of the two grows. A long
+    /// common way is not added to one position and subtracted again.
     #[inline]
     pub(super) fn between(one: &Line<V>, other: &Line<V>, zero: SharedInstant) -> Self {
         let newer = one.since.max(other.since);
@@ -64,7 +62,6 @@ impl<V: Vector> StraightGap<V> {
         Self { gap: self.at(secs), rounding, ..self }
     }
 
-    /// The gap after `secs` seconds.
     pub(super) fn at(&self, secs: f64) -> V {
         self.gap + self.slope * secs
     }

@@ -53,9 +53,7 @@ pub(super) fn walk<V: Planar>(
 /// An interval that one rule integrates.
 #[derive(Clone, Debug)]
 pub(super) struct Panel<'a, V: Planar> {
-    /// The interval, in seconds.
     pub(super) secs: Range<f64>,
-    /// The distance integrated over the interval.
     pub(super) integral: Integral,
     rule: Rule<'a, V>,
 }
@@ -76,7 +74,6 @@ impl<V: Planar> Panel<'_, V> {
     }
 
     /// The distance integrated from the start of the panel up to `secs`, by the panel's rule.
-    ///
     /// Within the panel's bound: the ellipse around a part that shares an end with the panel is
     /// inside the panel's.
     pub(super) fn integral_until(&self, secs: f64) -> f64 {
@@ -91,7 +88,6 @@ impl<V: Planar> Panel<'_, V> {
         }
     }
 
-    /// The distance at `secs`.
     pub(super) fn distance_at(&self, secs: f64) -> f64 {
         let since = secs - self.secs.start;
         match self.rule {
@@ -104,7 +100,6 @@ impl<V: Planar> Panel<'_, V> {
     }
 }
 
-/// The state of one walk over the panels.
 struct PanelWalk<'a, V: Planar, F> {
     one: &'a Path<V>,
     other: &'a Path<V>,

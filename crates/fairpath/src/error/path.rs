@@ -127,9 +127,8 @@ impl<V: Planar> From<&DrVector<V>> for Path<V> {
     }
 }
 
-/// A straight piece of a path: origin + moved + velocity·(t − since).
-///
-/// Start and displacement stay apart: far from the origin of the world their sum would round.
+/// A straight piece of a path: origin + moved + velocity·(t − since). Start and displacement stay
+/// apart: far from the origin of the world their sum would round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<V: Vector> {
     pub(super) origin: V,

@@ -42,10 +42,8 @@ pub fn when_reaches<V: Planar>(
 }
 
 /// The first whole microsecond at which the panel's integral is `amount` or more. The integral of
-/// the whole panel is.
-///
-/// Newton's method, whose derivative is at hand, kept within a bracket. Every eighth step halves
-/// the bracket instead, so that the search ends whatever the distance does.
+/// the whole panel is. Newton's method, whose derivative is at hand, kept within a bracket. Every
+/// eighth step halves the bracket instead, so that the search ends whatever the distance does.
 fn first_span<V: Planar>(panel: &Panel<'_, V>, amount: f64) -> Span {
     let mut low = (panel.secs.start * 1e6).floor() as i64;
     let mut high = (panel.secs.end * 1e6).ceil() as i64;

@@ -41,7 +41,6 @@ impl<V: Planar> ErrorCache<V> {
     }
 }
 
-/// Errors over intervals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IntervalErrors {
     entries: [Option<IntervalError>; BELIEFS],

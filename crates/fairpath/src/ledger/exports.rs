@@ -174,10 +174,8 @@ impl<V: Planar> Exports<V> {
         next.zip(newest).is_some_and(|(next, newest)| newest.since - next.since > span)
     }
 
-    /// The error of a receiver that follows `belief` all the way from `from` to `to`.
-    ///
-    /// Zero between lives: a receiver cannot be wrong about the position of an entity that is no
-    /// longer there.
+    /// The error of a receiver that follows `belief` all the way from `from` to `to`. Zero between
+    /// lives: a receiver cannot be wrong about the position of an entity that is no longer there.
     pub(super) fn error(&self, belief: &Exported<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let mut sum = 0.0;
         let mut until = to;

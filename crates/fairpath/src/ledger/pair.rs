@@ -49,7 +49,6 @@ pub struct Standing {
     pub unsettled: u32,
 }
 
-/// One receiver's page.
 #[derive(Clone, Debug)]
 pub(super) struct Pair<V: Planar> {
     joined: SharedInstant,
@@ -67,7 +66,6 @@ pub(super) struct Pair<V: Planar> {
     base_kept: Option<Box<Exported<V>>>,
     /// The copies that can still change the books, in the order of their departure.
     copies: VecDeque<SentCopy>,
-    /// Summary of `copies`.
     summary: CopySummary,
     /// Larger than the ids of all copies.
     next_copy: CopyId,
@@ -81,7 +79,6 @@ pub(super) struct Pair<V: Planar> {
 /// A trigger walks over the pages of all receivers.
 const _: () = assert!(size_of::<Pair<crate::vector::Vec2>>() <= 256);
 
-/// One copy that was sent.
 #[derive(Clone, Copy, Debug)]
 struct SentCopy {
     id: CopyId,
@@ -221,7 +218,6 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Advances the books to `now`.
     pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         if now <= self.until {
             return;
@@ -583,7 +579,6 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Updates the summary of the copies.
     fn summarise(&mut self) {
         let mut summary = CopySummary::default();
         if let Some(oldest) = self.copies.front() {

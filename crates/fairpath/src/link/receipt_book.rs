@@ -22,7 +22,6 @@ pub struct ReceiptBook {
     /// Receipts so far, and how many of them feedback has carried.
     arrived: u64,
     told: u64,
-    /// The newest datagram received.
     newest: Option<PacketNumber>,
     /// The receipts in recent feedback messages.
     messages: VecDeque<Message>,

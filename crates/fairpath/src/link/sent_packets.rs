@@ -263,13 +263,11 @@ impl SentPackets {
         lost
     }
 
-    /// Returns the index of a remembered datagram.
     fn index_of(&self, packet: PacketNumber) -> Option<usize> {
         let back = self.next.0.checked_sub(packet.0)? as usize;
         self.packets.len().checked_sub(back).filter(|index| *index < self.packets.len())
     }
 
-    /// Returns the copies in a datagram.
     fn copies_of(&self, index: usize) -> Vec<(EntityId, CopyId)> {
         // Counted from the end, because receipts are about recent datagrams.
         let after: usize = self.packets.range(index + 1..).map(|packet| packet.copies).sum();

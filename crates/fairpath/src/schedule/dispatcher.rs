@@ -636,11 +636,10 @@ impl Liveness {
         !ledger.is_outdated(now) && (is_off(now) || is_off(now + self.half()))
     }
 
-    /// When a receiver that has not acknowledged a steady entity's path is sent a repeat.
-    ///
-    /// At once, after half of `silence_max`, if nothing right is under way. Otherwise there is time
-    /// to wait for the receipt, so that a receiver without loss is sent one copy. If no receipt
-    /// comes, all repeats are sent before the last moment at which a copy is in time.
+    /// When a receiver that has not acknowledged a steady entity's path is sent a repeat. At once,
+    /// after half of `silence_max`, if nothing right is under way. Otherwise there is time to wait
+    /// for the receipt, so that a receiver without loss is sent one copy. If no receipt comes, all
+    /// repeats are sent before the last moment at which a copy is in time.
     fn repeat_at(
         &self,
         steady_since: SharedInstant,

@@ -29,7 +29,6 @@ pub struct ProbabilisticBudget {
     shares: Vec<f64>,
 }
 
-/// How receivers are drawn.
 #[derive(Clone, Copy, Debug)]
 enum Draw {
     /// Each receiver by a draw of its own: Banavar 2005.

@@ -133,7 +133,6 @@ impl ReceiptAudit {
         self.reported.variance.add(off * off);
     }
 
-    /// The transport measured a round trip.
     pub(super) fn handle_transport_round_trip(&mut self, round_trip: Span) {
         self.transport.add(micros(round_trip.max(Span::ZERO)));
     }
@@ -179,7 +178,6 @@ impl ReceiptAudit {
         Span::from_micros((self.reported.said.value - self.reported.believed.value).max(0.0) as i64)
     }
 
-    /// A receipt came back after this time.
     pub(super) fn handle_round_trip(&mut self, round_trip: Span, now: SharedInstant) {
         let is_beaten =
             |(quickest, seen): (Span, SharedInstant)| round_trip <= quickest || now - seen > Self::REMEMBERED;

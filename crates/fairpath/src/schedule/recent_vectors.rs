@@ -13,12 +13,10 @@ pub(super) struct RecentVectors<V: Planar> {
 }
 
 impl<V: Planar> RecentVectors<V> {
-    /// How many DR vectors before the newest are kept.
-    ///
-    /// Fifteen: only `Scheduling` with `Waiting::Send` sends another one than the newest, and it
-    /// sends the one before. A copy that did not fit into a packet for longer is a second and a
-    /// half old on a busy tank, and a newer one is better anyway. At 200 bytes each this is 3 kB
-    /// per entity.
+    /// How many DR vectors before the newest are kept. Fifteen: only `Scheduling` with
+    /// `Waiting::Send` sends another one than the newest, and it sends the one before. A copy that
+    /// did not fit into a packet for longer is a second and a half old on a busy tank, and a newer
+    /// one is better anyway. At 200 bytes each this is 3 kB per entity.
     const OLDER_MAX: usize = 15;
 
     pub(super) fn new(vector: &DrVector<V>) -> Self {

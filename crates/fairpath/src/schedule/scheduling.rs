@@ -42,9 +42,8 @@ pub enum Waiting {
 }
 
 impl Scheduling {
-    /// How far ahead the scheduler searches by default.
-    ///
-    /// 3 s: three heartbeats, and longer than the silence that a dispatcher allows by default.
+    /// How far ahead the scheduler searches by default. 3 s: three heartbeats, and longer than the
+    /// silence that a dispatcher allows by default.
     const TIME_THRESHOLD: Span = Span::from_secs(3);
 
     /// The algorithm as printed: errors are made equal at departure, as if copies took no time.

@@ -58,9 +58,7 @@ pub(super) struct Channel {
     statistics: Statistics,
     /// After an attempt at a datagram failed: no further attempt before this.
     not_before: LocalInstant,
-    /// Least time between two datagrams.
     datagram_every: Span,
-    /// When the next datagram may leave.
     datagram_at: LocalInstant,
 }
 
@@ -317,10 +315,9 @@ impl Channel {
     // ── the send step ──
 
     /// Returns the next datagram, filled as late as possible. Call it when a datagram can leave at
-    /// once, because it is booked as sent.
-    ///
-    /// The order, as far as there is room: the time, quickest calls, receipts, values that the peer
-    /// does not have, unreliable calls; then DR vectors by weight in all the room left.
+    /// once, because it is booked as sent. The order, as far as there is room: the time, quickest
+    /// calls, receipts, values that the peer does not have, unreliable calls; then DR vectors by
+    /// weight in all the room left.
     pub(super) fn poll_datagram<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,
@@ -501,7 +498,6 @@ impl Channel {
         updates
     }
 
-    /// Records a datagram that leaves.
     fn on_departed(&mut self, draft: Draft, now: Now) {
         let header = self.departed.header(now.shared);
         self.clock_requests.clear();
@@ -532,9 +528,8 @@ impl Channel {
 
     // ── the receive step ──
 
-    /// Decodes a datagram and handles what concerns the channel alone; `None` for a duplicate.
-    ///
-    /// The caller handles the rest and then calls [`owe_receipt`](Self::owe_receipt).
+    /// Decodes a datagram and handles what concerns the channel alone; `None` for a duplicate. The
+    /// caller handles the rest and then calls [`owe_receipt`](Self::owe_receipt).
     pub(super) fn handle_datagram<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,

@@ -117,12 +117,10 @@ impl Manifest {
 }
 
 impl Item {
-    /// Returns the earliest time of the next update.
     fn earliest(&self) -> SharedInstant {
         self.last_sent.map_or(self.since, |last| last + self.rates.interval_min)
     }
 
-    /// Returns the latest time of the next update.
     fn latest(&self) -> SharedInstant {
         self.last_sent.map_or(self.since, |last| last + self.rates.interval_max)
     }

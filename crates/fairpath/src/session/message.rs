@@ -627,7 +627,6 @@ impl Frames {
         Ok(())
     }
 
-    /// Returns the next complete message.
     pub(super) fn next(&mut self) -> Result<Option<Message>, CloseReason> {
         let mut reader = Reader::new(&self.buffered);
         let bytes = match reader.bytes(STREAM_MESSAGE_BYTES_MAX) {

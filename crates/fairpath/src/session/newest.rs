@@ -64,7 +64,6 @@ impl Newest {
         true
     }
 
-    /// Returns the number of waiting calls.
     pub(super) fn calls(&self) -> usize {
         self.waiting.range(Slot::Call(Target::Connection, 0)..).count()
     }

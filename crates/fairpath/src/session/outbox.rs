@@ -6,10 +6,8 @@ use super::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, UNORDERED_WINDOW};
 use super::message::{Call, Message, Received, UnorderedMessage};
 use super::received_numbers::ReceivedNumbers;
 
-/// Reliable messages to the peer.
-///
-/// A transport loses nothing while it lives. Messages handed to a lost transport are handed to the
-/// next one again, from the first that the peer does not have.
+/// Reliable messages to the peer. A transport loses nothing while it lives. Messages handed to a
+/// lost transport are handed to the next one again, from the first that the peer does not have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     /// Unconfirmed messages with their sizes; the number of the first is `confirmed`.
@@ -133,7 +131,6 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Counts a message of the ordered stream.
     pub(super) fn count(&mut self) {
         self.ordered += 1;
     }

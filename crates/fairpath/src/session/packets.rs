@@ -44,7 +44,6 @@ pub(super) struct Settled {
     /// Round trip of the newest acknowledged datagram, without the time that the peer held it.
     pub(super) round_trip: Option<Span>,
     pub(super) contents: Vec<Content>,
-    /// Whether the feedback was refused.
     pub(super) is_refused: bool,
 }
 
@@ -155,7 +154,6 @@ impl Arrived {
         is_new
     }
 
-    /// Books a receipt for a handled datagram.
     pub(super) fn owe(&mut self, header: &Header, stale: StaleSet, owed: Owed, now: Now) {
         self.book.on_updates(header, stale, now.shared);
         let within = match owed {

@@ -102,10 +102,8 @@ pub struct Nearest {
 
 impl Nearest {
     /// Factor on the distance of a visible object, so that two objects at about the same distance
-    /// do not alternate.
-    ///
-    /// 0.9: of 32 neighbours, about three are kept that are no longer among the nearest, all at the
-    /// edge.
+    /// do not alternate. 0.9: of 32 neighbours, about three are kept that are no longer among the
+    /// nearest, all at the edge.
     const KEPT: f64 = 0.9;
 }
 

@@ -9,10 +9,8 @@ use super::DecodeError;
 /// Bits of the largest value that [`Pass::exp_golomb`] can write: 2⁴⁸ µs are nine years.
 pub(super) const EXP_GOLOMB_BITS_MAX: u32 = 48;
 
-/// One way of walking through a message.
-///
-/// Every method takes the value to write and returns the value of the message. A reader ignores the
-/// argument; all others return it unchanged.
+/// One way of walking through a message. Every method takes the value to write and returns the
+/// value of the message. A reader ignores the argument; all others return it unchanged.
 pub(super) trait Pass {
     /// `width` bits, at most 56, the most significant first.
     fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError>;
@@ -21,7 +19,6 @@ pub(super) trait Pass {
     /// they are, all others in `width` bits, with `short_count` added to them.
     fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError>;
 
-    /// One bit.
     #[inline]
     fn flag(&mut self, value: bool) -> Result<bool, DecodeError> {
         Ok(self.bits(value.into(), 1)? == 1)
@@ -69,9 +66,8 @@ pub(super) trait Pass {
 
     /// Different numbers in ascending order, all in `low..end`: the middle one first, then the
     /// numbers below and above it. Each number costs only the choice that its neighbours leave, and
-    /// a run without gaps costs nothing (binary interpolative coding, Moffat and Stuiver 2000).
-    ///
-    /// The caller checks that the range has room for all numbers.
+    /// a run without gaps costs nothing (binary interpolative coding, Moffat and Stuiver 2000). The
+    /// caller checks that the range has room for all numbers.
     fn ascending(&mut self, numbers: &mut [u32], low: u64, end: u64) -> Result<(), DecodeError> {
         if numbers.is_empty() {
             return Ok(());
@@ -253,7 +249,6 @@ impl Pass for Reader<'_> {
     }
 }
 
-/// Counts bits.
 #[derive(Default)]
 pub(super) struct Counter {
     pub(super) bits: usize,

@@ -239,12 +239,10 @@ fn pass_angle<P: Pass>(pass: &mut P, precision: &Precision, angle: &mut f64) -> 
 }
 
 /// An orientation in space: the index of the largest component of the unit quaternion, and the
-/// other three components, which determine it.
-///
-/// In units of 1/(m·√2), where m is half of a full turn's steps, the squares of the four sum to
-/// 2m². The omitted component is strictly greater than each of the three: a tie is broken by taking
-/// a unit from one of them. So an orientation has one encoding, and encoding it again changes
-/// nothing.
+/// other three components, which determine it. In units of 1/(m·√2), where m is half of a full
+/// turn's steps, the squares of the four sum to 2m². The omitted component is strictly greater than
+/// each of the three: a tie is broken by taking a unit from one of them. So an orientation has one
+/// encoding, and encoding it again changes nothing.
 fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Quat) -> Result<(), DecodeError> {
     if !it.is_finite() {
         return Err(DecodeError::NonFinite);

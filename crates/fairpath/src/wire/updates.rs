@@ -98,7 +98,6 @@ pub fn pack_updates<V: Planar>(
 }
 
 /// Returns the greatest number of items, up to `count`, that fit in a message of `bits_max` bits.
-///
 /// Items cost about the same and a message little more than its items, so a proportional guess is a
 /// few items off, and the exact answer a few steps away.
 pub(super) fn longest_that_fits(
@@ -272,9 +271,7 @@ struct Shared {
     newest: i64,
     /// Distances from the newest generation time in steps, ascending, beginning with zero.
     ages: Vec<u32>,
-    /// The lives that occur.
     lives: Small,
-    /// The shapes that occur.
     shapes: Small,
 }
 

@@ -9,11 +9,9 @@ use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
 /// The error that receivers would have if the same budget sent every k-th DR vector to all of them.
-/// The cost of fairness is measured against it.
-///
-/// This needs no sending: the exported path and the receivers' delays give their placed positions.
-/// Losses and stalls, which delays do not show, cause the same error however copies are scheduled:
-/// receipts reveal that error, and it is added.
+/// The cost of fairness is measured against it. This needs no sending: the exported path and the
+/// receivers' delays give their placed positions. Losses and stalls, which delays do not show,
+/// cause the same error however copies are scheduled: receipts reveal that error, and it is added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Baseline {
     entities: BTreeMap<EntityId, EntityBaseline>,

@@ -4,9 +4,8 @@ use super::ErrorIndexConfig;
 use crate::number::EntityId;
 use crate::time::SharedInstant;
 
-/// The budget, and the price that keeps spending in step with it.
-///
-/// Copies are paid for at departure, at their real cost; until then claims only reserve budget.
+/// The budget, and the price that keeps spending in step with it. Copies are paid for at departure,
+/// at their real cost; until then claims only reserve budget.
 #[derive(Clone, Debug)]
 pub(super) struct PricedBudget {
     /// Unspent budget; negative if overspent.
@@ -62,7 +61,6 @@ impl PricedBudget {
         self.tokens
     }
 
-    /// The number of entities that share the budget.
     pub(super) fn entities(&self) -> usize {
         self.entities.len()
     }
@@ -99,12 +97,11 @@ impl PricedBudget {
         }
     }
 
-    /// A copy was sent at this cost. Negative and non-finite costs count as zero.
-    ///
-    /// Copies that must be sent are paid for in full, over time. Copies that the dispatcher sends
-    /// for liveness are paid for as far as there is credit, and not at all once all replicas have
-    /// frozen on them. Otherwise an entity that needs many of them, or an owner that has fallen
-    /// silent, would take the budget from all.
+    /// A copy was sent at this cost. Negative and non-finite costs count as zero. Copies that must
+    /// be sent are paid for in full, over time. Copies that the dispatcher sends for liveness are
+    /// paid for as far as there is credit, and not at all once all replicas have frozen on them.
+    /// Otherwise an entity that needs many of them, or an owner that has fallen silent, would take
+    /// the budget from all.
     pub(super) fn pay(&mut self, entity: EntityId, at: SharedInstant, cost: f64, config: &ErrorIndexConfig) {
         let cost = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
         let mut debt_max = config.borrow;

@@ -38,7 +38,6 @@ pub struct Client<V: Planar> {
     random: Random,
     phase: Phase,
     identity: Option<Identity>,
-    /// When the session lost its transport.
     detached_at: Option<LocalInstant>,
     frames: Frames,
     channel: Channel,
@@ -71,7 +70,6 @@ enum Phase {
     Detached,
 }
 
-/// The client's identity in the current session.
 #[derive(Clone, Copy, Debug)]
 struct Identity {
     client: ClientId,
@@ -563,7 +561,6 @@ pub(super) fn watch<V: Planar>(object: EntityId, class: &Class, precision: Preci
     if class.sends_attitude { owner.with_attitude() } else { owner }
 }
 
-/// Checks the number and the length of a state group.
 pub(super) fn check_group(group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
     if usize::from(group) >= GROUPS_MAX {
         return Err(ObjectError::NoSuchGroup(group));

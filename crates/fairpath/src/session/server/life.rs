@@ -11,7 +11,6 @@ use crate::time::{Now, SharedInstant};
 use crate::vector::Planar;
 
 impl<V: Planar> Server<V> {
-    /// Handles the first message on a connection.
     pub(super) fn greet(
         &mut self,
         id: ConnectionId,

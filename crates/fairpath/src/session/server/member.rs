@@ -12,7 +12,6 @@ use crate::session::limits::{
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// A client with a session.
 #[derive(Debug)]
 pub(super) struct Member<V: Planar> {
     pub(super) channel: Channel,
@@ -22,7 +21,6 @@ pub(super) struct Member<V: Planar> {
     pub(super) heard_at: SharedInstant,
     /// Objects that the client sees, including its own.
     pub(super) seen: BTreeSet<EntityId>,
-    /// Objects that the client owns.
     pub(super) owned: BTreeSet<EntityId>,
     /// Granted ids that are not used yet.
     pub(super) granted: BTreeSet<u32>,

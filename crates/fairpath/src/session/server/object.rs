@@ -16,7 +16,6 @@ use crate::time::{Now, SharedInstant, Span};
 use crate::trigger::Reason;
 use crate::vector::Planar;
 
-/// An object at the server.
 #[derive(Debug)]
 pub(super) struct Object<V: Planar> {
     pub(super) class: ClassId,
@@ -103,7 +102,6 @@ impl<V: Planar> Server<V> {
         self.look_around(&[client], now);
     }
 
-    /// Checks the scope of these clients.
     fn look_around(&mut self, clients: &[ClientId], now: SharedInstant) {
         for (client, object, is_to_be_seen) in self.changes_of_sight(clients, now) {
             if is_to_be_seen { self.enter(client, object, now) } else { self.leave(client, object, false) }

@@ -50,7 +50,6 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// Handles a client's DR vector.
     fn accept(
         &mut self,
         client: ClientId,
@@ -172,7 +171,6 @@ impl<V: Planar> Server<V> {
         if agrees(vector.generated_at) && agrees(soon) { Reason::Heartbeat } else { Reason::Distance }
     }
 
-    /// Handles a client's value of a state group.
     fn change_state(&mut self, client: ClientId, object: EntityId, group: Group, now: SharedInstant) {
         let Some(owner) = self.owner(object) else { return };
         if owner != Party::Client(client) {
@@ -192,7 +190,6 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Applies all interceptors to the value of a state group.
     fn intercept_state(
         &mut self,
         client: ClientId,
@@ -213,7 +210,6 @@ impl<V: Planar> Server<V> {
         if value.len() <= DATAGRAM_ITEM_BYTES_MAX { Ok(()) } else { Err(Refusal::Vetoed) }
     }
 
-    /// Applies all interceptors to a creation.
     fn intercept_creation(
         &mut self,
         client: ClientId,
@@ -363,7 +359,6 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Forwards a client's call to its target.
     pub(super) fn route(
         &mut self,
         client: ClientId,
