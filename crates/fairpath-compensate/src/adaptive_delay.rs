@@ -72,8 +72,7 @@ impl AdaptiveDelay {
         }
     }
 
-    /// Adds the delay of a packet that arrived at `now`: its arrival minus the instant it
-    /// describes.
+    /// Adds the delay of a packet that arrived at `now`: arrival minus described instant.
     ///
     /// For use with [`Interpolation`](super::Interpolation) the clocks need not agree: their
     /// difference is part of every delay.

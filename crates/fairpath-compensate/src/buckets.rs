@@ -83,8 +83,7 @@ pub enum BucketOutcome {
 /// The messages that are played together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket<T> {
-    /// The number of the bucket: it covers the instants from `number` lengths after zero to the
-    /// next.
+    /// The bucket's number: it covers the instants from `number` lengths after zero to the next.
     pub number: i64,
     /// The messages in it, by participant.
     pub fresh: Vec<(u32, T)>,
@@ -150,8 +149,7 @@ impl<T: Clone> Buckets<T> {
         }
     }
 
-    /// Returns how many buckets were skipped because [`poll`](Self::poll) was not called for too
-    /// long.
+    /// Returns the buckets skipped because [`poll`](Self::poll) was not called for too long.
     pub fn skipped_count(&self) -> u64 {
         self.skipped_count
     }

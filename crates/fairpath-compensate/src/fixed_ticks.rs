@@ -52,8 +52,7 @@ pub struct FixedTicks<G: Simulate> {
     predicted: G::State,
 }
 
-/// How many ticks a client may be ahead of the newest received state; beyond it the prediction
-/// starts anew.
+/// Ticks that a client may be ahead of the newest received state before it starts anew.
 ///
 /// 512: five seconds at 100 ticks a second, and the most that is ever replayed at once. Lower than
 /// a round trip, and inputs of a distant client never arrive in time; far higher, and a server that

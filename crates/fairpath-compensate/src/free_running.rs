@@ -83,8 +83,7 @@ pub enum ReplyVerdict {
     Used,
     /// It is not newer than the known state. Nothing changed.
     Stale,
-    /// The server has restarted. The prediction starts from its state; inputs sent to the old run
-    /// are forgotten.
+    /// The server has restarted. Prediction starts from its state; older inputs are forgotten.
     Restarted,
     /// It acknowledges an input that was never sent. The client shows its state as it is. Which
     /// inputs it lacks is unknown, so no older input is replayed on it.

@@ -2,8 +2,7 @@
 //! # Parts
 //!
 //! [`place`](fairpath::place) answers where *other* players are now. This crate covers the player's
-//! own inputs, other players shown in the known past, and a server that judges shots by what the
-//! shooter saw.
+//! own inputs, other players shown in the known past, and a server that judges shots as seen.
 //!
 //! ```text
 //! client                                             server
@@ -116,8 +115,7 @@ pub trait Simulate {
     /// What a player does during a tick.
     type Input: Clone;
 
-    /// Plays `ticks` ticks with `input`. Playing many ticks at once must equal playing them one by
-    /// one.
+    /// Plays `ticks` ticks with `input`. Many ticks at once must equal playing them one by one.
     fn step(&self, state: &mut Self::State, input: &Self::Input, ticks: u32);
 }
 
@@ -125,8 +123,7 @@ pub trait Simulate {
 mod toy {
     use super::Simulate;
 
-    /// A cart on a rail: the input is its acceleration per tick. The state is position and
-    /// velocity.
+    /// A cart on a rail: input is acceleration per tick, state is position and velocity.
     pub(super) struct Rail;
 
     impl Simulate for Rail {

@@ -42,16 +42,14 @@ pub struct NetClientConfig {
     /// The send budget, for [`Congestion::Steady`]. Set it to the session's budget. Default
     /// [`Budget::default`].
     pub budget: Budget,
-    /// Time limit of one connection attempt. Default 5 s: two round trips of the slowest link, lost
-    /// twice.
+    /// Time limit of one connection attempt. Default 5 s: two slowest round trips, lost twice.
     pub connect_within: Duration,
     /// Pause after the first failed attempt. Each further failure doubles it. Default 250 ms.
     pub retry_after_min: Duration,
     /// Longest pause between attempts. Default 4 s. Much longer, and players press the button
     /// themselves; much shorter, and a crowd of clients keeps a server from starting.
     pub retry_after_max: Duration,
-    /// The client's own clock. Default [`Clock::unix`]. It need not be right: the session
-    /// synchronises it.
+    /// The client's own clock. Default [`Clock::unix`]. The session synchronises it.
     pub clock: Clock,
 }
 
@@ -110,8 +108,7 @@ pub struct NetClient<V: Planar> {
     shared: Arc<SharedClient<V>>,
 }
 
-/// A thread that many clients share, for bots and load tests. A single client starts a thread of
-/// its own.
+/// A thread that many clients share, for bots and load tests. A single client starts its own.
 ///
 /// Dropping it ends the clients on it without telling the server.
 #[derive(Debug)]
@@ -299,8 +296,7 @@ impl<V: Planar> SharedClient<V> {
 
 // ── the thread
 
-/// Stays connected until told to stop, or until `stop` is dropped. Returns whether every reliable
-/// message was confirmed.
+/// Stays connected until `stop` is sent or dropped. Returns whether all messages were confirmed.
 pub(crate) async fn run<V: Planar>(
     shared: Arc<SharedClient<V>>,
     connector: Connector,

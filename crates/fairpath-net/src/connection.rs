@@ -83,11 +83,9 @@ const RECEIVE_WINDOW_BYTES: u32 = 512 * 1024;
 const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_MAX);
 /// Space for one datagram of any size that fits into a packet, and never for two.
 const DATAGRAM_BUFFER_BYTES: usize = 2_048;
-/// Received datagrams that were not read yet: half a second of a full budget. The oldest are
-/// dropped first.
+/// Received unread datagrams: half a second of a full budget. The oldest are dropped first.
 const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
-/// QUIC closes a connection on which no packet arrives for this long. The session notices earlier,
-/// by its own timeout.
+/// QUIC closes a connection silent for this long. The session notices earlier, by its own timeout.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn::TransportConfig {
@@ -198,8 +196,7 @@ impl Connection {
         Ok((SendStream::Quic(sending), ReceiveStream::Quic(receiving)))
     }
 
-    /// Waits for the ordered stream, at the server's end. The stream exists once the client has
-    /// written to it.
+    /// Waits for the ordered stream at the server's end. It exists once the client has written.
     pub(crate) async fn accept_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {
@@ -274,8 +271,7 @@ impl ReceiveStream {
     }
 }
 
-/// Hands everything that arrives to `inbound` until the connection ends. Returns the reason that
-/// the peer gave.
+/// Hands arrivals to `inbound` until the connection ends. Returns the reason that the peer gave.
 pub(crate) async fn listen<I: Inbound>(
     connection: &Connection,
     stream: ReceiveStream,

@@ -71,8 +71,7 @@ impl Identity {
         Ok(Self { chain: vec![certificate.der().clone()], chain_pem, key: key.into(), key_pem })
     }
 
-    /// Loads a certificate and key from PEM files. The first certificate of the chain is the
-    /// server's.
+    /// Loads a certificate and key from PEM files. The chain's first is the server's.
     pub fn load(chain: &Path, key: &Path) -> Result<Self, IdentityError> {
         let (chain, chain_pem) = load_certificates(chain)?;
         let key_pem = std::fs::read_to_string(key).map_err(file_error(key))?;
@@ -195,8 +194,7 @@ impl std::error::Error for NotAFingerprint {}
 pub enum Trust {
     /// A server with a certificate of such a fingerprint, whatever its name and expiry.
     Pinned(Vec<Fingerprint>),
-    /// A server whose certificate is one of these or signed by one of them, and is valid for the
-    /// name asked for.
+    /// A server whose certificate is one of these or signed by one, and valid for the name.
     Certificates(Vec<CertificateDer<'static>>),
 }
 
@@ -206,8 +204,7 @@ impl Trust {
         load_certificates(path).map(|(certificates, _)| Self::Certificates(certificates))
     }
 
-    /// The TLS settings of a client for this protocol. Shows `identity` to servers that ask for a
-    /// certificate.
+    /// The TLS settings of a client for this protocol. Shows `identity` to servers that ask.
     pub(crate) fn tls(
         &self,
         alpn: &[u8],

@@ -128,8 +128,7 @@ impl PeerSender {
     }
 }
 
-/// Moves messages to a queue, each only once there is a place for it. Returns whether there was
-/// one.
+/// Moves messages to a queue while there is room. Returns whether a message moved.
 fn fill(queue: &mpsc::Sender<Vec<u8>>, mut poll: impl FnMut() -> Option<Vec<u8>>) -> bool {
     let mut has_sent = false;
     while let Ok(place) = queue.try_reserve()

@@ -36,8 +36,7 @@ use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
 /// Where and how a server listens.
 #[derive(Debug)]
 pub struct NetServerConfig {
-    /// The address to listen on. With port 0 the system chooses one, which [`NetServer::address`]
-    /// returns.
+    /// The address to listen on. Port 0: any, which [`NetServer::address`] returns.
     pub listen: SocketAddr,
     /// The server's certificate and key.
     pub identity: Identity,
@@ -215,8 +214,7 @@ impl<V: Planar> NetServer<V> {
     }
 
     /// Accepts no new clients, waits up to `within` for connected clients to confirm reliable
-    /// messages, tells them that the session has ended, and stops. Returns whether all was
-    /// confirmed.
+    /// messages, tells them that the session has ended, and stops. Returns whether all did.
     pub fn shutdown(mut self, within: Duration) -> bool {
         self.task.finish(within)
     }
@@ -257,8 +255,7 @@ pub(crate) struct ServerInner<V: Planar> {
     measured_at: Instant,
 }
 
-/// Interval at which the session is given QUIC's round trips: several per half-life of its
-/// estimate.
+/// Interval at which the session gets QUIC's round trips: several per half-life of its estimate.
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 
 impl<V: Planar> SharedServer<V> {
@@ -470,8 +467,7 @@ const PAUSE_FACTOR: u32 = 4;
 /// Tokio's clock counts in milliseconds: a shorter pause would become longer than it should, and a
 /// few clients are not worth a pause.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
-/// Half a frame of 60 Hz. Data from client to client waits no longer, however many clients there
-/// are.
+/// Half a frame of 60 Hz. Data from client to client waits no longer, with any number of clients.
 const PAUSE_MAX: Duration = Duration::from_millis(8);
 
 fn pause_after(busy_for: Duration) -> Option<Duration> {

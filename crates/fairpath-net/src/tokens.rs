@@ -1,5 +1,4 @@
-//! Connect tokens: a service that shares a key with the server, such as a matchmaker, admits
-//! players.
+//! Connect tokens: a service that shares the server's key, such as a matchmaker, admits players.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -36,8 +36,7 @@ pub enum Order {
 
 /// A game's own step function: one tick of one body, walls included.
 pub trait Step: Debug + Send {
-    /// Returns the body one tick later if the player presses `input`, a direction of at most unit
-    /// length.
+    /// Returns the body one tick later with this `input`, a direction of at most unit length.
     fn step(&self, body: &Body, input: Vec2) -> Body;
 }
 

@@ -60,8 +60,7 @@ pub trait Context: Debug + Send + Sync {
     /// Extends `path` to at least `len` positions: `path[k]` is the entity's position k ticks after
     /// `vector` was generated.
     ///
-    /// `path[0]` is given. Extending a path in several steps must give the same positions as in
-    /// one.
+    /// `path[0]` is given. Several steps must give the same positions as one.
     fn lengthen(&self, vector: &DrVector<Vec2>, path: &mut Vec<Vec2>, len: usize);
 }
 
@@ -171,8 +170,7 @@ impl LivePath {
 
     /// Returns the entity's position at `t`, interpolated linearly between ticks.
     ///
-    /// A bent path ends [`TICKS_AHEAD_MAX`] after its start. Before its start the entity is on the
-    /// line.
+    /// A bent path ends [`TICKS_AHEAD_MAX`] after its start. Before its start it is on the line.
     pub fn place(&mut self, t: SharedInstant) -> Placed {
         let secs = (t - self.vector.generated_at).as_secs_f64();
         let position = match self.context.clone() {
@@ -246,8 +244,7 @@ impl Publisher {
         }
     }
 
-    /// Notes that a receiver lacks a context that was named to it and placed the entity on the
-    /// line.
+    /// Notes that a receiver lacks a context named to it and placed the entity on the line.
     pub fn on_lacking(&mut self, receiver: ReceiverId, id: ContextId) {
         let Some(confirmed) = self.confirmed.get_mut(&receiver) else { return };
         match id {
@@ -265,8 +262,7 @@ impl Publisher {
         self.confirmed.remove(&receiver);
     }
 
-    /// Returns the newest snapshot that a receiver is known to hold, unless it is too old to be
-    /// named.
+    /// Returns the newest snapshot that a receiver is known to hold, unless too old to be named.
     pub fn snapshot_of(&self, receiver: ReceiverId) -> Option<ContextId> {
         let number = self.confirmed.get(&receiver)?.newest_snapshot?;
         (self.next - 1 - number < SNAPSHOTS_NAMED).then_some(ContextId::Snapshot(number))
@@ -291,8 +287,7 @@ impl Publisher {
         Guided { vector: *vector, context }
     }
 
-    /// Returns the DR vector for one receiver, bent by the newest snapshot that the receiver is
-    /// known to hold.
+    /// Returns the DR vector for one receiver, bent by the newest snapshot it is known to hold.
     pub fn guide(&self, vector: &DrVector<Vec2>, receiver: ReceiverId) -> Guided {
         match self.snapshot_of(receiver) {
             Some(id) => self.guide_by(id, vector, receiver),

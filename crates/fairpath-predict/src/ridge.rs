@@ -22,8 +22,7 @@ pub struct Ridge {
 /// Ticks ahead for which there are weights: those of Shi 2014, some nearer and some farther.
 const HORIZONS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
 
-/// Ticks over which velocities are averaged, besides the newest velocity: the last second, finer
-/// near the present.
+/// Ticks over which velocities are averaged, besides the newest: finer near the present.
 const SPANS: [usize; 6] = [2, 5, 10, 20, 40, 60];
 
 /// The newest velocity and one mean per span.
@@ -243,8 +242,7 @@ impl Horizon {
     }
 
     /// The pull is scaled by the features or the targets, whichever are larger. Otherwise players
-    /// that stand still before a kick-off and then run would teach that the slightest motion means
-    /// a sprint.
+    /// that stand still before a kick-off would teach that the slightest motion means a sprint.
     fn solve(&mut self) {
         let energy: f64 = (0..FEATURES).map(|row| self.moments[row][row]).sum();
         if energy <= 0.0 || !energy.is_finite() {

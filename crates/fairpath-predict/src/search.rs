@@ -110,8 +110,7 @@ impl Search {
         path.reverse();
     }
 
-    /// Returns whether `one` comes first: least estimate, then greatest cost so far, then lowest
-    /// number.
+    /// Whether `one` comes first: least estimate, then greatest cost so far, then lowest number.
     fn comes_before(&self, one: u32, other: u32) -> bool {
         let rank = |cell: u32| {
             let Cell { estimate, cost, .. } = self.cells[cell as usize];
@@ -175,8 +174,7 @@ fn for_each_neighbour(grid: &Grid, cell: u32, mut reach: impl FnMut(u32, u32)) {
     }
     for (beside, ahead) in [(left, low), (right, low), (left, high), (right, high)] {
         if let (Some(beside), Some(ahead)) = (beside, ahead) {
-            // One is one column away and the other one row away: together they give the diagonal
-            // cell.
+            // One is a column away and the other a row: together they give the diagonal cell.
             let across = beside + ahead - cell;
             if !grid.is_wall(across) {
                 reach(across, DIAGONAL);

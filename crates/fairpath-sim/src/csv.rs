@@ -222,8 +222,7 @@ macro_rules! integer_cells {
 
 integer_cells!(u16, u32, u64, i64);
 
-/// `{:?}` is the shortest text that reads back as the same bits, with an exponent where that is
-/// shorter.
+/// `{:?}` is the shortest text that reads back as the same bits, if need be with an exponent.
 impl Cell for f64 {
     fn write(&self, out: &mut String) -> Result<(), CsvProblem> {
         if !self.is_finite() {

@@ -48,8 +48,7 @@ const FOUND_MAX: usize = 4096;
 /// Lists the entries of a lobby that match a filter. If `measures` is set, it also measures the
 /// round trip to each and puts the nearest first. Blocks until it has the answer.
 ///
-/// Peers that want introductions may be unreachable without one. They are listed without a round
-/// trip.
+/// Peers that want introductions are listed without a round trip: they may be unreachable.
 pub fn find(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Result<Vec<Found>, FindError> {
     filter.check().map_err(FindError::Filter)?;
     let system = |error: io::Error| FindError::Start(ConnectError::System(error));

@@ -76,8 +76,7 @@ pub struct LobbyAddress {
     pub address: SocketAddr,
     /// The certificates that are accepted.
     pub trust: Trust,
-    /// The name that the certificate must be valid for, with [`Trust::Certificates`]. Default
-    /// `localhost`.
+    /// The name in the certificate, with [`Trust::Certificates`]. Default `localhost`.
     pub name: String,
 }
 

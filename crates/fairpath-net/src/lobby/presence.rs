@@ -1,5 +1,4 @@
-//! A lasting connection to a lobby. Every entry of the list has one, from the socket at which the
-//! entry is reached.
+//! A lasting connection to a lobby. Every listed entry has one, from the socket it is reached at.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -30,8 +29,7 @@ struct PresenceStatus {
 }
 
 impl LobbyPresence {
-    /// The id and the address under which the lobby lists this entry. `None` while it is not
-    /// listed.
+    /// The id and the address under which the lobby lists this entry. `None` if unlisted.
     pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
         lock(&self.status).announced
     }
@@ -98,8 +96,7 @@ pub(crate) trait LobbyMember: Send + 'static {
     }
 }
 
-/// Connects to a lobby, and reconnects, until the presence is dropped. The sender takes further
-/// requests.
+/// Connects to a lobby, and reconnects, until the presence is dropped. Send it requests.
 pub(crate) fn join_lobby(
     runtime: &tokio::runtime::Handle,
     connector: LobbyConnector,

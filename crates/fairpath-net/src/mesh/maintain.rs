@@ -57,8 +57,7 @@ pub(super) async fn maintain<V: Planar>(
 }
 
 const WATCH_EVERY: Duration = Duration::from_millis(50);
-/// Interval of requests for a relay while there is no connection. A lobby that restarted may have
-/// lost the last one.
+/// Interval of relay requests while disconnected. A restarted lobby may have lost the last one.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
 /// Reports what happens to a peer. Returns when it has left or is given up.

@@ -97,8 +97,7 @@ pub struct NetPeerConfig {
     pub direct_within: Duration,
     /// A peer that cannot be reached for this long is given up. Default 15 s: about four times the
     /// silence after which a route counts as dead. Longer keeps entities of dead peers in the
-    /// world; shorter gives up a player in a tunnel. At most a minute, after which a session cannot
-    /// be resumed.
+    /// world; shorter gives up a player in a tunnel. At most a minute: then sessions end.
     pub give_up_after: Duration,
 }
 
@@ -131,8 +130,7 @@ impl NetPeerConfig {
 pub enum PeerEvent {
     /// The peer is connected, and its entities arrive.
     Connected(Fingerprint),
-    /// The peer is silent. Replicas extrapolate its entities up to their horizon, and this peer
-    /// reconnects.
+    /// The peer is silent. Replicas extrapolate up to their horizon, and this peer reconnects.
     Silent(Fingerprint),
     /// The peer is connected again. No reliable message was lost.
     Reconnected(Fingerprint),
@@ -172,8 +170,7 @@ pub enum ConnectPeerError {
 ///
 /// The game accesses the sessions themselves, as with [`NetServer`](crate::NetServer): the one of
 /// its own entities in [`frame`](Self::frame), the one of another peer's in [`view`](Self::view).
-/// Dropping the peer leaves at once; [`leave`](Self::leave) first waits until reliable messages are
-/// confirmed.
+/// Dropping the peer leaves at once; [`leave`](Self::leave) first waits for confirmations.
 #[derive(Debug)]
 pub struct NetPeer<V: Planar> {
     task: Background,
@@ -216,8 +213,7 @@ impl<V: Planar> NetPeer<V> {
         self.mesh.fingerprint()
     }
 
-    /// The current time on this peer's clock: shared time for its own entities, local time for
-    /// those of others.
+    /// Now on this peer's clock: shared time for its own entities, local time for others.
     pub fn now(&self) -> SharedInstant {
         self.mesh.config.clock.shared()
     }
@@ -230,8 +226,7 @@ impl<V: Planar> NetPeer<V> {
         self.mesh.connect(peer, address, &self.runtime)
     }
 
-    /// Disconnects a peer for good. A lobby does not bring it back; [`connect`](Self::connect)
-    /// does.
+    /// Disconnects a peer for good. Only [`connect`](Self::connect) brings it back, not a lobby.
     pub fn disconnect(&self, peer: Fingerprint) {
         self.mesh.forget(peer);
         let mut disconnected = lock(&self.mesh.disconnected);
@@ -268,8 +263,7 @@ impl<V: Planar> NetPeer<V> {
         self.mesh.own.frame(turn)
     }
 
-    /// Gives the game access to the session of another peer's entities. `None` if that peer is not
-    /// known.
+    /// Gives the game access to the session of another peer's entities. `None` if unknown.
     pub fn view<R>(
         &self,
         peer: Fingerprint,

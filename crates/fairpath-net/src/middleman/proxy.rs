@@ -172,8 +172,7 @@ impl Proxy {
         }
     }
 
-    /// Changes links, also for clients that come later. Returns the number of current clients that
-    /// were changed.
+    /// Changes links, also for later clients. Returns the number of current clients changed.
     pub(super) fn change(
         &mut self,
         clients: ClientSelector,

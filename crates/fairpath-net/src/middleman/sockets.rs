@@ -296,8 +296,7 @@ impl Destination {
     }
 }
 
-/// The system reports the refusal of an earlier packet on the next call, which then sends nothing:
-/// try twice.
+/// The system reports an earlier packet's refusal on the next call, which sends nothing: try twice.
 fn send_up(socket: &UdpSocket, bytes: &[u8]) -> io::Result<usize> {
     match socket.send(bytes) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => socket.send(bytes),

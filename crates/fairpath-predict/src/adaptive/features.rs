@@ -13,8 +13,7 @@ pub(super) const VELOCITY: usize = 0;
 /// Number of kinds of situation that the gate distinguishes.
 pub(super) const CONTEXTS: usize = LEVELS * LEVELS * LEVELS;
 
-/// Limits between none, little, some and much, in top speeds: a half, and each a quarter of the
-/// next.
+/// Limits of none, little, some and much, in top speeds: a half, and each a quarter of the next.
 const LIMITS: [f64; 3] = [1.0 / 32.0, 1.0 / 8.0, 1.0 / 2.0];
 const LEVELS: usize = LIMITS.len() + 1;
 

@@ -219,8 +219,7 @@ impl Smoother {
             .collect()
     }
 
-    /// Returns the value at a place. Beyond the ends of a stage it is mirrored through the end
-    /// point.
+    /// Returns the value at a place, mirrored through the end point beyond the ends of a stage.
     fn value<T: Smooth>(&self, values: &[T], place: isize) -> T {
         let last = values.len() as isize - 1;
         let at = |place: isize| values[place.clamp(0, last) as usize];

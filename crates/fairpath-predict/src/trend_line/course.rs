@@ -29,8 +29,7 @@ struct Node {
     /// Direction of the line, of any length.
     way: Vec2,
     speed: f64,
-    /// Least distance from this node to any part of the line more than [`NEIGHBOURS`] nodes away
-    /// along it.
+    /// Least distance to any part of the line more than [`NEIGHBOURS`] nodes away along it.
     clearance: f64,
 }
 
@@ -44,8 +43,7 @@ struct Block {
 /// The foot of a perpendicular to the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Foot {
-    /// Distance along the line to the foot. On a circuit from 0 up to, but not including, the
-    /// length.
+    /// Distance along the line to the foot. On a circuit from 0 to below the length.
     pub along: f64,
     /// Distance of the place to the left of the line; negative to the right.
     pub offset: f64,
@@ -53,8 +51,7 @@ pub struct Foot {
 
 const BLOCK: usize = 16;
 /// Nodes to either side within which the line is one piece. 5 nodes 2 m apart are 10 m: a place
-/// less than half of that beside the line is found by looking at these alone, and nearly all cars
-/// are.
+/// less than half of that beside the line is found by looking at these alone, like most cars.
 const NEIGHBOURS: usize = 5;
 /// Nodes to either side of the last foot that are searched first.
 const WINDOW: usize = 2 * NEIGHBOURS;
@@ -204,8 +201,7 @@ impl Course {
         self.nodes[node].way.dot(way) >= 0.0
     }
 
-    /// Returns the nearest node that runs along `way`, if the neighbourhood of `along` is enough to
-    /// be sure of it.
+    /// Returns the nearest node that runs along `way`, if the neighbourhood of `along` proves it.
     fn nearest_around(&self, place: Vec2, way: Vec2, along: f64) -> Option<usize> {
         let (segment, ..) = self.segment(along);
         let mut nearest = (0, 0, f64::INFINITY);
@@ -266,8 +262,7 @@ impl Course {
     #[inline]
     fn wrapped(&self, along: f64) -> f64 {
         match self.shape {
-            // Nearly every value is within the first round: a division would cost more than all the
-            // rest.
+            // Nearly every value is within the first round, and a division is expensive.
             LapShape::Circuit if (0.0..self.length).contains(&along) => along,
             // Rounding may leave exactly one round, which is 0.
             LapShape::Circuit => {

@@ -187,8 +187,7 @@ impl TrendLine {
     /// Returns the foot of the perpendicular from `place` to the line.
     ///
     /// Of several feet it returns the nearest at which the line does not run against `way`: a road
-    /// driven out and back is two lines side by side. If `way` is zero, it returns the nearest of
-    /// all.
+    /// driven out and back is two lines side by side. If `way` is zero, returns the nearest.
     pub fn foot(&self, place: Vec2, way: Vec2) -> Foot {
         self.course.foot(place, way, None)
     }

@@ -21,8 +21,7 @@ const USUAL: usize = 1;
 const LONGEST: usize = LOOK_BACK.len() - 1;
 
 /// Ticks over which a car's pace relative to the usual speed is measured. Half a second: by then
-/// the noise of a cheap GPS receiver is a few per cent of a car's speed, and the driver has hardly
-/// changed plans.
+/// the noise of a cheap GPS receiver is a few per cent of a car's speed, and plans hardly change.
 const PACE_TICKS: usize = 30;
 /// Maximum ratio to the usual speed: no car is more than twice as fast.
 const RATIO_MAX: f64 = 2.0;
@@ -74,8 +73,7 @@ impl<'a> Outlook<'a> {
         if known > 0 {
             let ticks = LOOK_BACK[LONGEST].min(known);
             likeness[LONGEST] = Likeness::of(own(ticks), line(ticks, pace_ratio));
-            // Over such a short time the line is almost straight, so another pace scales it in
-            // proportion.
+            // Over such a short time the line is almost straight: another pace scales it.
             let paced = if ratio > 0.0 { pace_ratio / ratio } else { 0.0 };
             for place in 0..LONGEST {
                 let ticks = LOOK_BACK[place].min(known);

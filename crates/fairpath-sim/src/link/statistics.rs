@@ -4,8 +4,7 @@ use super::model::{Fate, LossCause};
 
 /// Counts the packets of one link by their fate. Bounded memory, however many there were.
 ///
-/// A packet's fate is decided and counted when it is sent: some of the delivered ones may still be
-/// in flight.
+/// A packet's fate is decided and counted when it is sent: delivered ones may be in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkStatistics {

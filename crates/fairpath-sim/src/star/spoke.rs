@@ -128,8 +128,7 @@ impl Spoke {
     }
 }
 
-/// A clock request or reply with its share of headers. Its cost does not matter here, only that
-/// links see it.
+/// A clock request or reply with headers. Its cost does not matter, only that links see it.
 const SYNC_BYTES: u32 = 48;
 /// A QUIC packet that carries nothing but an acknowledgement.
 const ACKNOWLEDGEMENT_BYTES: u32 = 40;

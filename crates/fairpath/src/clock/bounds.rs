@@ -55,8 +55,7 @@ impl OffsetBounds {
         (self.upper_at(local) - offset).max(offset - self.lower_at(local))
     }
 
-    /// Returns whether no offset satisfies both: then a clock stepped, or drifts more than
-    /// `drift_ppm`.
+    /// Whether no offset satisfies both: a clock stepped, or drifts more than `drift_ppm`.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         let local = self.newest().max(other.newest());
         let upper = self.upper_at(local).min(other.upper_at(local));

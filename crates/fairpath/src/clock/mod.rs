@@ -1,5 +1,4 @@
-//! One timeline for all peers: clock synchronisation with a stated uncertainty, and delay
-//! estimates.
+//! One timeline for all peers: clock synchronisation with a stated uncertainty, and delays.
 //!
 //! A client asks ([`Request`]), the server stamps and answers ([`Request::answer`]), and
 //! [`ClockSync`] turns the answers into a mapping from local to shared time. A server's clock *is*

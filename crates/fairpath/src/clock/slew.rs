@@ -2,8 +2,7 @@ use super::millionths;
 use crate::time::{LocalInstant, Span};
 
 /// The offset in use: it approaches its target at a limited rate, so that shared time never jumps.
-/// A closed form in the time since the last change of target: the result does not depend on how
-/// often it is read.
+/// A closed form in the time since the last change of target, however often it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slew {
     since: LocalInstant,

@@ -72,8 +72,7 @@ pub struct ClockConfig {
     pub step_beyond: Span,
     /// Interval between requests while the clock is new or in doubt. Default 100 ms.
     ///
-    /// Too low: all samples meet the same queue. Too high: the first seconds of play rest on one
-    /// sample.
+    /// Too low: all samples meet the same queue. Too high: the first seconds rest on one sample.
     pub interval_fast: Span,
     /// Interval between requests once the clock has settled. Default 1 s: at 200 ppm that costs 0.2
     /// ms of uncertainty, and some tens of bytes per second.
@@ -122,8 +121,7 @@ pub enum ReplyError {
     LongerThanRoundTrip,
     /// A stamp is farther from zero than 36 000 years.
     OutOfRange,
-    /// The reply contradicts earlier ones. Three such replies in a row that agree with each other
-    /// are believed.
+    /// The reply contradicts earlier ones. Three in a row that agree with each other are believed.
     Disputed,
 }
 
@@ -144,8 +142,7 @@ impl std::error::Error for ReplyError {}
 
 impl ClockSync {
     /// Requests that may be open at once: 1.6 s of requests at the fast interval, the longest
-    /// supported round trip. When all are open, the next request waits until one is answered or
-    /// given up.
+    /// supported round trip. When all are open, the next waits until one is answered or given up.
     pub const OUTSTANDING_MAX: usize = 16;
     /// Exchanges in a row that must contradict the earlier ones, and agree with each other, to be
     /// believed. A server that was stopped between two stamps can cause one or two; three in a row,

@@ -29,8 +29,7 @@
 //! The literature blends from the drawn position to the position expected at the end of the blend.
 //! Relative to the placed path these are the same curves if the entity moves in a straight line.
 //! They are better ones if it does not, because a circle stays a circle under a shrinking error. No
-//! point ahead is needed, and each property of a stopped target also holds in the frame of a moving
-//! one.
+//! point ahead is needed, and each property of a stopped target also holds for a moving one.
 //!
 //! # What holds
 //!
@@ -279,8 +278,7 @@ impl<V: Vector> Blend<V> {
     }
 }
 
-/// Returns the duration of a new blend: the time left of the one before, plus the new share of the
-/// rest.
+/// Returns the duration of a new blend: the time left of the last, plus the new share of the rest.
 fn prolong(secs_left: f64, secs_max: f64, new: f64, whole: f64) -> f64 {
     let share = if new < whole { new / whole } else { 1.0 };
     (secs_left + (secs_max - secs_left) * share).min(secs_max)

@@ -1,5 +1,4 @@
-//! The distance between two straight lines, integrated over time: the closed form, without its
-//! cancellations.
+//! The distance of two straight lines, integrated over time: the closed form without cancellations.
 //!
 //! The gap between two such paths changes at a constant rate, so its length is √(a·t² + b·t + c).
 //! The textbook integral of that is a difference of two large values when the gap changes little,
@@ -103,8 +102,7 @@ impl<V: Planar> StraightGap<V> {
 }
 
 /// Roundings in a gap, in units of `f64::EPSILON`: four halves for each way (velocity, time, its
-/// unit, the product), four halves for the sums; and as much again for roundings that this count
-/// misses.
+/// unit, the product), four halves for the sums; and as much again for missed roundings.
 const ROUNDINGS_OF_GAP: f64 = 8.0;
 /// Roundings in an integral, in units of `f64::EPSILON`, given its gap. The two forms agree to 3
 /// where they meet; the rest is for the length of the interval, and slack.

@@ -6,8 +6,7 @@
 //! balances. Schedulers also need the inverse, [`when_reaches`]: the microsecond at which the
 //! integral reaches a given value.
 //!
-//! Every result carries a bound on its own error; truncation is proved, rounding counted with
-//! slack:
+//! Every result carries a bound on its error; truncation is proved, rounding counted with slack:
 //!
 //! * Two straight lines (a standing or frozen entity is a straight line too) have a closed form;
 //!   see `linear.rs`. It is exact to rounding where the textbook form divides zero by zero:
@@ -67,8 +66,7 @@ use crate::vector::Planar;
 /// Returns the distance between two paths, integrated from `from` to `to`, to the default
 /// [`Tolerance`].
 ///
-/// Symmetric in the two paths, and exactly zero if they are equal. Zero if `to` is not after
-/// `from`.
+/// Symmetric in the two paths; exactly zero if they are equal or `to` is not after `from`.
 pub fn accumulated<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -170,8 +168,7 @@ pub struct Tolerance {
     /// Size of the neighbourhood of a panel that must be free of meetings for Gauss's rule to be
     /// good enough: half the long axis of an ellipse around the panel, in half-panels.
     clearance: f64,
-    /// Largest error of the rule then, per half-panel, as a share of the largest gap in that
-    /// ellipse.
+    /// The rule's largest error then, per half-panel, as a share of the largest gap in there.
     gauss_error: f64,
 }
 

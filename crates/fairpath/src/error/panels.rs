@@ -25,8 +25,7 @@ use super::{Integral, Tolerance, gauss};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// The number of panels that one integral may try before the rest is only sampled (and the bound
-/// says so).
+/// Panels that one integral may try before the rest is only sampled (and the bound says so).
 ///
 /// 65 536: two tanks that circle at π/4 rad/s use it up in six hours of path, two paths that turn
 /// every two seconds and meet in every turn in a quarter of an hour; by then some ten milliseconds
@@ -177,8 +176,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
         ControlFlow::Continue(())
     }
 
-    /// Visits the panels of one series. Returns how far it came: to the end, unless the steps were
-    /// used up.
+    /// Visits the panels of one series. Returns how far it came before the steps were used up.
     fn block(&mut self, series: &GapSeries<V>) -> ControlFlow<(), f64> {
         let sum_least = self.so_far + series.sum_least();
         let (mut first, mut width) = (-1.0, 2.0);
@@ -199,8 +197,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
         ControlFlow::Continue(series.secs.end)
     }
 
-    /// Returns the panel of `series` that begins at `first` and is twice `reach` long, if a rule is
-    /// good enough on it.
+    /// Returns the panel of `series` from `first` on, twice `reach` long, if a rule is good enough.
     fn panel<'s>(
         &mut self,
         series: &'s GapSeries<V>,
@@ -232,8 +229,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
 
     /// Returns the largest error of Gauss's rule per half-panel, if the paths are clear of each
     /// other around the panel. `gap` and `change` are the lengths of the gap in the middle and of
-    /// its change to the end; `bend` is the most that the gap can leave its tangent by in the
-    /// panel.
+    /// its change to the end; `bend` is the most that the gap leaves its tangent by.
     fn gauss_error(&self, gap: f64, change: f64, bend: f64) -> Option<f64> {
         let clearance = self.tolerance.clearance;
         let change = change * clearance;

@@ -12,8 +12,7 @@ use crate::vector::Planar;
 ///
 /// Returns `from` if the amount is zero or less. Right to the microsecond as far as the integral
 /// itself is known: at the returned instant the true accumulated error is at least `amount`, and a
-/// microsecond earlier it is less, both up to the bound that [`accumulated`](super::accumulated)
-/// states.
+/// microsecond earlier it is less, both up to the bound of [`accumulated`](super::accumulated).
 pub fn when_reaches<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,

@@ -30,8 +30,7 @@ pub(super) struct GapSeries<V: Planar> {
     terms: [V; TERMS],
     /// The highest term that is not negligible.
     degree: usize,
-    /// The gap leaves its tangent by less than `bend`·|Δx|², for complex x as well, out to the
-    /// clearance.
+    /// The gap leaves its tangent by less than `bend`·|Δx|², also for complex x, within clearance.
     pub(super) bend: f64,
     /// Largest rounding error of the gap.
     pub(super) rounding: f64,
@@ -78,8 +77,7 @@ impl<V: Planar> GapSeries<V> {
     }
 
     /// The mean distance within `half` of `middle`, by Gauss's rule. Most of the time is spent
-    /// here, so points are evaluated side by side: one after the other they would wait for each
-    /// other's products.
+    /// here, so points are evaluated side by side: in a row they would wait for each other.
     pub(super) fn mean_distance(&self, middle: f64, half: f64) -> f64 {
         gauss::mean(|places| {
             let mut gaps = [V::ZERO; gauss::LANES];
@@ -212,8 +210,7 @@ fn expand_hermite<V: Planar>(hermite: &Hermite<V>, at: f64, half: f64, terms: &m
     way.length() + (start_velocity.length() + (square.length() + cube.length() * far) * far) * far
 }
 
-/// Each derivative of the velocity is the one before it, turned by a quarter and scaled by the turn
-/// rate.
+/// Each derivative of the velocity is the one before, turned by a quarter, times the turn rate.
 fn expand_circular<V: Planar>(circular: &Circular<V>, half: f64, terms: &mut [V; TERMS], far: f64) -> f64 {
     let turn = circular.turn_rate * half;
     let mut term = terms[1].on_plane();

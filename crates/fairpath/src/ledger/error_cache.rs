@@ -2,8 +2,7 @@ use super::exports::{Gap, Index};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// Number of cached DR vectors. Receivers follow the DR vectors of the last seconds: a busy entity
-/// has ten a second.
+/// Number of cached DR vectors. Receivers follow those of the last seconds: at most ten a second.
 const BELIEFS: usize = 32;
 
 /// Cached results. At a trigger, all receivers that have followed the same DR vector for the same

@@ -221,8 +221,7 @@ impl<V: Planar> Exports<V> {
         error::when_reaches(&newest.path, &belief.placed, from, amount, until)
     }
 
-    /// The distance of a receiver that follows `belief` to the exported path at `at`; infinite if
-    /// that is another life.
+    /// A follower of `belief`'s distance to the exported path at `at`; infinite in another life.
     pub(super) fn distance(&self, belief: &Exported<V>, at: SharedInstant) -> f64 {
         match self.newest() {
             Some(newest) if newest.life == belief.life => newest.path.distance_at(&belief.placed, at),

@@ -42,8 +42,7 @@ pub struct Standing {
     pub last_sent: Option<SharedInstant>,
     /// Whether the receiver has acknowledged any copy.
     pub has_acknowledged: bool,
-    /// Whether the receiver follows the newest DR vector, or will once the copies in flight arrive
-    /// as expected.
+    /// Whether the receiver follows the newest DR vector, or will if copies arrive as expected.
     pub has_newest: bool,
     /// Number of copies that were given up on: their arrival stays an estimate forever.
     pub unsettled: u32,
@@ -88,8 +87,7 @@ struct SentCopy {
 }
 
 /// The properties of the copies that most queries need. The copies lie apart and, with thousands of
-/// receivers, in no cache; the summary saves a trigger from reading them. Updated whenever they
-/// change.
+/// receivers, in no cache; the summary saves a trigger from reading them. Always current.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CopySummary {
     /// The arrivals after `until`.
@@ -101,8 +99,7 @@ struct CopySummary {
     newest_reported: Option<Index>,
     /// When the oldest copy was sent, [`NEVER`] if there is none.
     oldest_sent: SharedInstant,
-    /// The oldest copy is acknowledged, with an arrival after `until`: it becomes history once the
-    /// books are there.
+    /// The oldest copy is acknowledged, arriving after `until`: history once the books are there.
     is_history_ahead: bool,
 }
 
@@ -145,8 +142,7 @@ impl Default for NextArrivals {
 }
 
 impl NextArrivals {
-    /// Three: the copies of a busy tank, which turns seven times a second, under way to a receiver
-    /// 400 ms away.
+    /// Three: a tank that turns seven times a second has so many under way to 400 ms away.
     const ROOM: usize = 3;
 
     #[inline]
@@ -232,8 +228,7 @@ impl<V: Planar> Pair<V> {
         self.keep_base(exports);
     }
 
-    /// A copy with this id, larger than all before, was sent at `at` and is expected to arrive at
-    /// `expected`.
+    /// A copy with this id, larger than all before, was sent at `at` and arrives at `expected`.
     pub(super) fn depart(
         &mut self,
         exports: &Exports<V>,
@@ -401,8 +396,7 @@ impl<V: Planar> Pair<V> {
         None
     }
 
-    /// No copy arrives up to `now`: all receivers that follow the same DR vector have the same
-    /// error.
+    /// No copy arrives up to `now`: all followers of the same DR vector have the same error.
     fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         let from = self.until;
         let error = self.belief.map_or(0.0, |index| {
@@ -428,8 +422,7 @@ impl<V: Planar> Pair<V> {
         }
         self.accumulate(exports, now, cache);
         if self.belief != believed {
-            // Since the generation of a DR vector all its followers have the same error, whenever
-            // it arrived.
+            // Since its generation all followers of a DR vector have the same error.
             let followed = self.belief.and_then(|index| self.exported(exports, index));
             self.instantaneous = followed.map_or(0.0, |belief| {
                 let since = belief.since;
@@ -517,8 +510,7 @@ impl<V: Planar> Pair<V> {
         self.believe(exports);
     }
 
-    /// The error from `from` to `to`, given the known and expected arrivals. Both instants may be
-    /// in the future.
+    /// The error from `from` to `to`, also in the future, given the known and expected arrivals.
     pub(super) fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let (mut sum, mut at) = (0.0, from);
         while at < to {

@@ -64,8 +64,7 @@ impl ReceiptBook {
         self.make_room(received_at);
     }
 
-    /// Removes the receipts that the feedback message of this number carried: a header confirmed
-    /// it.
+    /// Removes the receipts in the feedback message of this number: a header confirmed it.
     pub fn on_confirmed(&mut self, feedback: WirePacketNumber) {
         let Some(place) = self.messages.iter().rposition(|message| message.number == feedback) else {
             return;

@@ -84,8 +84,7 @@ impl Anchor {
 /// its clients under [`Placement::Hop`].
 ///
 /// Each hop adds its own delay estimate and the waiting time, so the generation time it passes on
-/// is its own `now` minus the estimated age. Estimates jitter; restated times of one entity still
-/// only increase.
+/// is its own `now` minus the estimated age. Estimates jitter; restated times only increase.
 #[derive(Clone, Debug, Default)]
 pub struct Relay {
     last: std::collections::BTreeMap<EntityId, SharedInstant>,

@@ -82,8 +82,7 @@ impl<V: Planar> Replica<V> {
         self
     }
 
-    /// Handles a DR vector. A late, repeated or reordered one never takes the entity back to older
-    /// information.
+    /// Handles a DR vector. A late, repeated or reordered one never takes the entity back.
     pub fn accept(&mut self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {
         let verdict = self.judge(vector, arrival);
         if verdict == Acceptance::Used {

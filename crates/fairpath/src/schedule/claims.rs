@@ -180,8 +180,7 @@ impl Claims {
         }
     }
 
-    /// A DR vector of this instant was sent: removes the receiver's waiting claims that are no
-    /// newer.
+    /// A DR vector of this instant was sent: removes the receiver's claims that are no newer.
     pub(super) fn forget_repeated(
         &mut self,
         entity: EntityId,
@@ -259,8 +258,7 @@ impl Claims {
     }
 }
 
-/// Moves due claims to the end of `taken`. Returns when the first of the others is due, if there
-/// are any.
+/// Moves due claims to the end of `taken`. Returns when the first of the others is due.
 fn take_due(
     list: &mut SmallList<WaitingClaim>,
     now: SharedInstant,

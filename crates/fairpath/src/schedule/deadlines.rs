@@ -13,8 +13,7 @@ pub(super) struct Deadlines<T> {
     receivers: Vec<ReceiverId>,
     rows: Vec<T>,
     /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the earliest deadline
-    /// is at 1. The leaves, one for each receiver and padding that is never due, are the second
-    /// half.
+    /// is at 1. The leaves, one per receiver and padding that is never due, are the second half.
     earliest: Vec<SharedInstant>,
     /// The expected place of the next lookup if receivers are looked up in order, as schedulers do.
     next: usize,

@@ -42,8 +42,7 @@ pub struct DispatcherConfig {
 /// `silence_max` of silence; before its replica freezes on a moving entity; and repeatedly, while
 /// an entity keeps to its path and the receiver has not acknowledged it. If the newest copy to a
 /// receiver is found lost and the receiver is off because of it, the dispatcher retransmits at
-/// once: one retransmission for every two acknowledged copies, paid for by the budget like any
-/// other copy.
+/// once: one retransmission for every two acknowledged copies, paid for like any copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Liveness {
     /// The longest time without a copy about an entity, for any receiver. Default 2 s.
@@ -137,8 +136,7 @@ struct ReceiverRecord {
     /// Boxed, because a trigger walks over all receivers and rarely needs it.
     audit: Box<ReceiptAudit>,
     responsiveness: Responsiveness,
-    /// Entities with unacknowledged copies to this receiver. A receipt can only change these
-    /// ledgers.
+    /// Entities with unacknowledged copies to this receiver: receipts change only these.
     in_flight: BTreeSet<EntityId>,
 }
 
@@ -234,8 +232,7 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide
-    /// about it.
+    /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide.
     pub fn on_generated(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
         let about = vector.entity;
         let entity = self.entities.entry(about).or_insert_with(|| {
@@ -317,8 +314,7 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Books a copy that was sent, at this cost in the budget's unit. Returns the id for its
-    /// receipt.
+    /// Books a sent copy, at this cost in the budget's unit. Returns the id for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
         let receiver = self.receivers.get_mut(claim.receiver)?;
         let delay = claim.delay.or_else(|| receiver.likely_delay());
@@ -338,8 +334,7 @@ impl<V: Planar> Dispatcher<V> {
         Some(copy)
     }
 
-    /// Books a receipt that came at `now`: the receiver reports that a copy arrived at
-    /// `received_at`.
+    /// Books a receipt that came at `now`: a copy arrived at `received_at`.
     pub fn on_receipt(
         &mut self,
         entity: EntityId,
@@ -573,8 +568,7 @@ impl Liveness {
         self.silence_max.scaled(0.5)
     }
 
-    /// The interval between repeats when time is short: all of them fit into half of the available
-    /// time.
+    /// The interval between repeats when time is short: all fit into half of the available time.
     fn gap(&self) -> Span {
         Span::from_micros(self.half().as_micros() / (2 * Self::REPEATS))
     }

@@ -52,8 +52,7 @@ impl LivenessTimers {
     }
 
     /// Checks the pairs of `receiver`, or of all receivers, whose timer has expired. `look` returns
-    /// the next instant to check: by `now`, if a copy is due and should stay due until it has
-    /// departed.
+    /// the next instant to check: by `now`, if a copy is due and stays due until it departs.
     pub(super) fn look(
         &mut self,
         receiver: Option<ReceiverId>,

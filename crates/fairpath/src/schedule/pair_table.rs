@@ -15,8 +15,7 @@ pub(super) struct PairTable<T> {
 #[derive(Clone, Copy, Debug)]
 struct Entry<T> {
     receiver: ReceiverId,
-    /// A receiver that leaves the scope and comes back has joined again, and its memory starts
-    /// anew.
+    /// A receiver that leaves the scope and returns has joined again: its memory starts anew.
     joined: SharedInstant,
     memory: T,
 }

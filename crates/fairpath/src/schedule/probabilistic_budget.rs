@@ -95,8 +95,7 @@ impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
             Draw::Each => {
                 self.sharing.frequencies(context.candidates, context.now, copies, &mut self.shares);
                 for (candidate, frequency) in context.candidates.iter().zip(&self.shares) {
-                    // Drawn for every receiver, so that a new one does not change the draws of the
-                    // others.
+                    // Drawn for every receiver, so that a new one does not change other draws.
                     let is_lucky = random.chance(*frequency);
                     if is_lucky || candidate.is_new() {
                         claims.send(context, candidate.receiver, context.now, candidate.weight());

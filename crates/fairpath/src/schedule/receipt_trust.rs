@@ -6,14 +6,12 @@
 //! cut to it. A receiver that reports impossible arrivals again and again is distrusted: half of
 //! each round trip counts as its delay, which no report can change.
 //!
-//! A receiver that holds receipts back looks like an honest receiver far away. Two things limit the
-//! gain:
+//! A receiver that holds receipts back looks like an honest one far away. Two limits apply:
 //!
 //! * The transport acknowledges datagrams on its own. If receipts take longer than its round trips
 //!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)), they
 //!   were held back, and half of the *transport's* round trip counts.
-//! * No delay above [`ReceiptTrust::delay_max`] is accepted, in case the receiver delays the
-//!   transport too.
+//! * No delay above [`ReceiptTrust::delay_max`] counts, if the transport is delayed too.
 //!
 //! Silence gains nothing either: a receiver that has never reported for
 //! [`ReceiptTrust::SILENCE_MAX`] no longer counts as new, and gets the transport's delay, or none.
@@ -61,13 +59,11 @@ impl Default for ReceiptTrust {
 pub enum Booking {
     /// Booked as reported.
     Booked,
-    /// Booked at another instant than reported: the report cannot be true, or the receiver is
-    /// distrusted.
+    /// Booked at another instant: the report cannot be true, or the receiver is distrusted.
     Corrected,
     /// Ignored: the arrival is already known, or the copy is forgotten.
     NoNews,
-    /// Refused: the copy was never sent, or arrived before it was sent or after now. Nothing
-    /// changed.
+    /// Refused without a change: the copy was never sent, or arrived before that or after now.
     Impossible,
 }
 
@@ -157,8 +153,7 @@ impl ReceiptAudit {
             || said.count >= Self::REPORTS_MIN && said.value > longest + Self::ERRORS_MAX * error
     }
 
-    /// The likely one-way delay, independent of reports, if the receipt was back after
-    /// `round_trip`.
+    /// The likely one-way delay, independent of reports, for a receipt after `round_trip`.
     pub(super) fn likely_delay(&self, round_trip: Span) -> Span {
         let half = round_trip.scaled(0.5);
         if self.transport.count > 0.0 {
@@ -207,8 +202,7 @@ struct MovingMean {
 }
 
 impl MovingMean {
-    /// Weight of the newest number, once there are as many: about a minute of a busy tank's
-    /// receipts.
+    /// Weight of the newest number, once there are as many: a minute of a busy tank's receipts.
     const GAIN: f64 = 1.0 / 128.0;
 
     fn add(&mut self, number: f64) {

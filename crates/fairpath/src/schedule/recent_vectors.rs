@@ -37,8 +37,7 @@ impl<V: Planar> RecentVectors<V> {
         &self.newest
     }
 
-    /// Returns the one generated at that instant; if it is forgotten, the oldest one kept that is
-    /// newer.
+    /// Returns the one generated at that instant; if forgotten, the oldest one that is newer.
     pub(super) fn get(&self, generated_at: SharedInstant) -> &DrVector<V> {
         if generated_at >= self.newest.generated_at {
             return &self.newest;

@@ -81,8 +81,7 @@ impl<V: Planar> Incoming<V> {
 }
 
 impl Channel {
-    /// How long a counted message waits for its confirmation: confirming each at once would double
-    /// the messages.
+    /// Longest wait of a confirmation: confirming each message at once would double the messages.
     const CONFIRM_WITHIN: Span = Span::from_millis(100);
     /// Time until an unconfirmed value is sent again, before the first round trip is known.
     const PATIENCE: Span = Span::from_millis(250);
@@ -143,8 +142,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Returns the groups of an announcement with a number, so that the peer can tell newer values
-    /// from older ones.
+    /// Numbers the groups of an announcement, so that the peer can tell newer values from older.
     pub(super) fn number_groups(&mut self, groups: &BTreeMap<u8, Vec<u8>>) -> Vec<Group> {
         let number = self.newest.number();
         groups.iter().map(|(group, bytes)| Group { group: *group, number, bytes: bytes.clone() }).collect()
@@ -207,8 +205,7 @@ impl Channel {
 
     // ── streams ──
 
-    /// Handles a message from the ordered stream. Confirmations are processed here; other messages
-    /// are returned.
+    /// Handles a message from the ordered stream: processes confirmations, returns the others.
     pub(super) fn handle_ordered(
         &mut self,
         message: Message,
@@ -377,8 +374,7 @@ impl Channel {
         [datagram, stream, self.confirm_due].into_iter().flatten().min()
     }
 
-    /// Returns whether there is something to send by now, if the dispatcher `has_vectors` for the
-    /// peer.
+    /// Whether there is something to send by now, if the dispatcher `has_vectors` for the peer.
     pub(super) fn is_due(&self, has_vectors: bool, now: Now) -> bool {
         (has_vectors && self.speaks_at(now) <= now.local)
             || self.poll_deadline(now).is_some_and(|at| at <= now.local)
@@ -431,8 +427,7 @@ impl Channel {
         }
     }
 
-    /// Values about objects that the peer knows, in at most half of the room left; at least one
-    /// value.
+    /// Values about objects that the peer knows, in at most half of the room left; at least one.
     fn put_newest(&self, draft: &mut Draft, now: Now) {
         let keep = draft.left() / 2;
         for (slot, number, part) in self.newest.due(self.patience(), &self.announced, now.local) {

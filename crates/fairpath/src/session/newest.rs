@@ -52,8 +52,7 @@ impl Newest {
         self.waiting.insert(Slot::State(object, group), Value { number, part, sent_at: None });
     }
 
-    /// Replaces an earlier call to the same target and method. False if there are too many
-    /// different ones.
+    /// Replaces an earlier call to the same target and method. False if there are too many.
     pub(super) fn set_call(&mut self, call: Call) -> bool {
         let slot = Slot::Call(call.target, call.method);
         if self.calls() >= SLOTS_MAX && !self.waiting.contains_key(&slot) {

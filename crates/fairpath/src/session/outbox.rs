@@ -62,8 +62,7 @@ impl Outbox {
         self.handed < self.ordered.len() || !self.unordered_waiting.is_empty()
     }
 
-    /// Removes the messages that the peer has. False if it cannot have them, because they were not
-    /// sent.
+    /// Removes the messages that the peer has. False if it cannot have them: they were not sent.
     pub(super) fn confirm(&mut self, received: &Received) -> bool {
         let newest = received.beyond.last().map_or(received.unordered, |last| last + 1);
         let count = received.ordered.saturating_sub(self.confirmed);

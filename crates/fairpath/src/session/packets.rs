@@ -122,8 +122,7 @@ pub(super) struct Arrived {
     book: ReceiptBook,
     /// The latest time to send receipts.
     owed_at: Option<LocalInstant>,
-    /// A datagram arrived out of order since receipts last left: the peer should learn soon what is
-    /// missing.
+    /// A datagram arrived out of order since receipts last left: the peer should learn of it soon.
     is_out_of_turn: bool,
 }
 
@@ -138,8 +137,7 @@ impl Arrived {
     /// schedulers decide by outdated information.
     const AT_LEISURE: Span = Span::from_millis(80);
     /// How long receipts wait after a datagram arrived out of order: the missing one may be lost,
-    /// and its sender repeats it once it knows. Not zero, because the missing one may arrive a
-    /// moment later.
+    /// and its sender repeats it once it knows. Not zero: the missing one may arrive soon.
     const OUT_OF_TURN: Span = Span::from_millis(5);
 
     /// Returns whether a datagram arrives for the first time.

@@ -25,8 +25,7 @@ pub(super) trait Pass {
     }
 
     /// A number below `bound`, in as few bits as that allows: where `bound` is not a power of two,
-    /// the smallest numbers take one bit less than the others. A number below one takes no
-    /// bits.
+    /// the smallest numbers take one bit less than the others. Below one it takes none.
     #[inline]
     fn below(&mut self, value: u64, bound: u64) -> Result<u64, DecodeError> {
         let width = u64::BITS - (bound - 1).leading_zeros();
@@ -97,8 +96,7 @@ pub(super) const fn unzigzag(code: u64) -> i64 {
 /// Appends to a byte buffer.
 pub(super) struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// The low `pending_width` bits, fewer than 32, are not in the buffer yet; the bits above them
-    /// are.
+    /// The low `pending_width` bits, fewer than 32, are not in the buffer yet; those above are.
     pending: u64,
     pending_width: u32,
 }

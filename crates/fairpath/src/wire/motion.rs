@@ -14,8 +14,7 @@ use crate::vector::{Planar, Vec3, Vector};
 pub(super) const SHAPES: u32 = 16;
 const ATTITUDE: u32 = 8;
 
-/// Returns the shape of a DR vector, which decides its numbers: its model, and whether it has an
-/// attitude.
+/// Returns a DR vector's shape, which decides its numbers: model, and whether it has an attitude.
 pub(super) fn shape_of<V: Planar>(vector: &DrVector<V>) -> u32 {
     let model = match vector.motion {
         Motion::Static(_) => 0,

@@ -214,8 +214,7 @@ impl Grid {
         }
     }
 
-    /// Returns the grid's part of the fingerprint: the step's bits, the lowest and the highest
-    /// number of steps.
+    /// The grid's part of the fingerprint: the step's bits, lowest and highest number of steps.
     fn words(&self) -> [u64; 3] {
         let low = i64::from(self.middle) - i64::from(self.levels / 2);
         [self.step.to_bits(), low as u64, (low + i64::from(self.levels) - 1) as u64]

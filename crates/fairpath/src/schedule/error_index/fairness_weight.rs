@@ -14,8 +14,7 @@ pub(super) struct FairnessWeight {
     until: Option<SharedInstant>,
 }
 
-/// Immediate response to room in the mean error, as a power of e: a tenth of room makes it half as
-/// much again.
+/// Immediate response to room in the mean error, as a power of e: a tenth of room adds half.
 const RESPONSE: f64 = 5.0;
 /// Permanent response per second, as a power of e. A tenth of room doubles the weight in a minute
 /// or so: accounts are sums over minutes, and a faster response would only swing.

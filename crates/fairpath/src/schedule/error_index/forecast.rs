@@ -17,8 +17,7 @@ const CHANGE_MIN: f64 = 1e-9;
 /// Predicts where the entity will go from its latest motion; `None` before its first DR vector. The
 /// newest DR vector says where the entity goes *now*. If the last few went back and forth, it will
 /// not go there for long, and copies of each swing are wasted. So the newest velocity is weighted
-/// with the share of recent changes that did not cancel, and the mean velocity over the window with
-/// the rest.
+/// with the share of recent changes that did not cancel, the window's mean velocity with the rest.
 pub(super) fn forecast<V: Planar>(context: &DecisionContext<'_, V>, window: Span) -> Option<Path<V>> {
     let from = context.now - window;
     let mut pieces = context.ledger.exported_back_to(from);
@@ -74,8 +73,7 @@ impl GroundLevels {
         self.levels.remove(&entity);
     }
 
-    /// The height below which the entity will not fall; negative infinity if it is below all known
-    /// levels.
+    /// The height below which the entity will not fall; −∞ if it is below all known levels.
     pub(super) fn below<V: Planar>(&self, entity: EntityId, position: V) -> f64 {
         let level = self.levels.get(&entity).copied();
         level.filter(|level| *level <= position.height()).unwrap_or(f64::NEG_INFINITY)

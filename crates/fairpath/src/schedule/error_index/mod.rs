@@ -61,8 +61,7 @@ struct Bid {
 }
 
 impl ErrorIndex {
-    /// Returns the scheduler with these settings; invalid ones are replaced by the nearest valid
-    /// ones.
+    /// Returns the scheduler with these settings, or the nearest valid ones.
     pub fn new(config: ErrorIndexConfig) -> Self {
         let config = config.sensible();
         Self {

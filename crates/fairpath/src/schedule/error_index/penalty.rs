@@ -12,8 +12,7 @@ pub(super) struct FairnessPenalty {
     leader: f64,
     /// Converts error per second over all entities to a sum for one.
     scale: f64,
-    /// Penalty per metre-second below the leader; larger for a receiver without delay than for the
-    /// farthest.
+    /// Penalty per metre-second below the leader; largest for a receiver without delay.
     pull: f64,
     /// The largest penalty.
     most: f64,
@@ -73,8 +72,7 @@ impl FairnessPenalty {
         Self {
             leader: largest.min(config.leader_max * mean),
             scale,
-            // Two seconds, and below one: nothing is known in the first moments, and nothing must
-            // be infinite.
+            // Two seconds more: nothing is known at first, and nothing must be infinite.
             pull: strength / (secs + 2.0),
             most: HELD_BACK_MAX * level,
             far_share: config.far_share,

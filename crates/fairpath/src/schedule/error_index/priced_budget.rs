@@ -32,8 +32,7 @@ struct EntityBudget {
 
 /// The target savings, in triggers' worth of budget: the unspent income of one trigger.
 const BEST_SAVED: f64 = 1.0;
-/// The largest deviation from the target that is learnt from: more is a quiet stretch or a battle,
-/// not the level.
+/// The largest deviation that is learnt from: more is a quiet stretch or a battle, not the level.
 const LEARNT_FROM_MAX: f64 = 10.0;
 /// Limits of learning: prices of a fiftieth of the mean error, and of seven times. No recording
 /// needs more, and a price must recover within a few hundred triggers.
@@ -136,8 +135,7 @@ impl PricedBudget {
         level * dearer * libm::exp(self.learnt - config.price_response * saved)
     }
 
-    /// Whether every trigger earns a copy for each of so many receivers: then no receiver has to
-    /// wait.
+    /// Whether every trigger earns a copy for each of so many receivers: then none has to wait.
     pub(super) fn is_plenty(&self, entity: EntityId, receivers: usize, config: &ErrorIndexConfig) -> bool {
         config.budget >= receivers as f64 * self.cost_of(entity) && config.budget > 0.0
     }

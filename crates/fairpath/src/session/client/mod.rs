@@ -51,8 +51,7 @@ pub struct Client<V: Planar> {
     objects: BTreeMap<EntityId, Object<V>>,
     /// Replicas of objects that have not entered yet.
     early: BTreeMap<EntityId, Replica<V>>,
-    /// Independent messages that overtook the greeting, or arrived before the clock was
-    /// synchronised.
+    /// Independent messages that came before the greeting or the clock's synchronisation.
     early_unordered: Vec<Vec<u8>>,
     ids: VecDeque<Range<u32>>,
     closing: Option<CloseReason>,
@@ -111,8 +110,7 @@ const SERVER: ReceiverId = ReceiverId(0);
 const GRANTS_MAX: usize = 64;
 
 impl<V: Planar> Client<V> {
-    /// Returns a client without a session. In a live game seed `random` with a secret: receipts are
-    /// proven with it.
+    /// Returns a client without a session. Seed `random` with a secret, which proves receipts.
     pub fn new(config: ClientConfig, random: Random) -> Self {
         let dispatcher = dispatcher(&config, &random);
         Self {
@@ -141,8 +139,7 @@ impl<V: Planar> Client<V> {
 
     // ── objects ──
 
-    /// Creates an object owned by this client. The server announces it to every client that may see
-    /// it.
+    /// Creates an object owned by this client. The server announces it to clients that may see it.
     pub fn create(
         &mut self,
         class: ClassId,
@@ -432,8 +429,7 @@ impl<V: Planar> Client<V> {
         if self.phase == Phase::Established { self.channel.poll_unordered() } else { None }
     }
 
-    /// Returns the next datagram, of at most `bytes_max`. Call it only when a datagram can leave at
-    /// once.
+    /// Returns the next datagram, of at most `bytes_max`. Call it only when one can leave at once.
     pub fn poll_datagram(&mut self, now: LocalInstant, bytes_max: usize) -> Option<Vec<u8>> {
         if self.phase != Phase::Established {
             return None;
@@ -455,8 +451,7 @@ impl<V: Planar> Client<V> {
         self.events.pop_front()
     }
 
-    /// Returns when to call again if no input arrives before; an instant in the past if something
-    /// is due now.
+    /// Returns when to call again if no input arrives before; in the past if something is due now.
     pub fn poll_deadline(&mut self, now: LocalInstant) -> Option<LocalInstant> {
         match self.phase {
             Phase::Idle => None,
@@ -478,8 +473,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Leaves for good: the server removes this client's objects, and the session cannot be
-    /// resumed.
+    /// Leaves for good: the server removes this client's objects, and the session is over.
     pub fn leave(&mut self, now: LocalInstant) {
         self.close(CloseReason::Finished, now);
         self.lose_session();

@@ -24,8 +24,7 @@ pub(super) struct Member<V: Planar> {
     pub(super) owned: BTreeSet<EntityId>,
     /// Granted ids that are not used yet.
     pub(super) granted: BTreeSet<u32>,
-    /// DR vectors of objects with granted ids that arrived before their creation, with their send
-    /// times.
+    /// DR vectors, with send times, of objects with granted ids whose creation has not arrived.
     pub(super) early: BTreeMap<EntityId, (DrVector<V>, SharedInstant)>,
     /// A reliable message did not fit into the outbox: the session must end.
     pub(super) is_overfull: bool,

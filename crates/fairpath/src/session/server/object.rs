@@ -36,8 +36,7 @@ pub(super) enum Role<V: Planar> {
     Theirs(Box<Replica<V>>),
 }
 
-/// Clients per scope check. With 1000 objects a check takes less than a millisecond, during which
-/// packets wait.
+/// Clients per scope check. With 1000 objects packets wait less than a millisecond for it.
 const LOOKS_AT_ONCE: usize = 64;
 
 impl<V: Planar> Object<V> {

@@ -158,8 +158,7 @@ impl<V: Planar> Server<V> {
         Ok(Acceptance::Used)
     }
 
-    /// Infers why a client generated a DR vector: a heartbeat repeats what all receivers already
-    /// predict.
+    /// Infers why a client generated a DR vector: a heartbeat repeats what receivers predict.
     fn reason_for(&self, vector: &DrVector<V>) -> Reason {
         let Some(before) = self.dispatcher.newest(vector.entity) else { return Reason::Born };
         if before.life != vector.life {
