@@ -1,7 +1,6 @@
 use std::fmt;
 
-/// Inputs stored at the server and applied there when their event happens (an open idea in Buchheit
-/// 2004).
+/// Inputs stored at the server and applied at their event (an open idea in Buchheit 2004).
 ///
 /// Prediction hides delay but does not shorten it: a player learns of an event half a round trip
 /// late, and its reaction arrives another half later. A player that can say beforehand "if this

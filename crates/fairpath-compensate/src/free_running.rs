@@ -226,8 +226,7 @@ impl<G: Simulate> FreeRunning<G> {
         ReplyVerdict::Restarted
     }
 
-    /// Returns from when on inputs are replayed: from where the server was in its input, or from
-    /// the first input it does not have.
+    /// Returns from when on inputs are replayed: where the server was, or the first it lacks.
     fn starts_at(&self) -> Option<LocalInstant> {
         let next = self.inputs.iter().next().map(|(stamp, _)| stamp);
         match (&self.playing, next) {

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //! # Parts
 //!
-//! [`place`](fairpath::place) answers where *other* players are now. This crate covers the player's
-//! own inputs, other players shown in the known past, and a server that judges shots as seen.
+//! [`place`](fairpath::place) answers where *other* players are now. This crate covers own inputs,
+//! other players shown in the known past, and a server that judges shots by what the shooter saw.
 //!
 //! ```text
 //! client                                             server
@@ -46,8 +46,7 @@
 //! check both, over links with jitter, 30 % loss and reordering.
 //!
 //! Every buffer has a bound with a name. Overflow, unknown stamps, a clock that jumps, a server
-//! that restarts and a silence of any length are reported by a value, never by a freeze or an
-//! unbounded replay.
+//! that restarts and a silence of any length are reported by a value, never by a freeze.
 
 mod adaptive_delay;
 mod buckets;

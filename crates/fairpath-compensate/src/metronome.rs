@@ -50,8 +50,7 @@ impl Metronome {
 ///
 /// The server reports how early inputs arrive
 /// ([`InputQueue::take_margin`](super::InputQueue::take_margin)); pass the result of
-/// [`report`](Self::report) to [`Metronome::nudge`]. It corrects late inputs at once and early ones
-/// slowly.
+/// [`report`](Self::report) to [`Metronome::nudge`]. Late inputs count at once, early ones slowly.
 #[derive(Clone, Debug)]
 pub struct Lead {
     spare_min: i32,
@@ -81,8 +80,7 @@ impl Lead {
     }
 
     /// Takes the report that the input for tick `of_tick` arrived `margin` ticks before it was
-    /// needed (negative: too late), while this client is at `tick`. Returns by how many ticks to be
-    /// farther ahead.
+    /// needed (negative: too late), while this client is at `tick`. Returns the ticks to add.
     ///
     /// Ignores reports about inputs from before the last nudge, which had another lead.
     pub fn report(&mut self, of_tick: u64, margin: i32, tick: u64) -> i32 {

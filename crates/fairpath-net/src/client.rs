@@ -232,8 +232,7 @@ impl<V: Planar> SharedClient<V> {
         Self { inner: Mutex::new(inner), clock, wake: Arc::new(Notify::new()) }
     }
 
-    /// Gives access to the session. Reads the clock inside the lock, so that the session never sees
-    /// time run backwards.
+    /// Gives access to the session. Reads the clock inside the lock: time never runs backwards.
     pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
         let mut inner = lock(&self.inner);
         let result = turn(&mut inner.session, self.clock.local());
@@ -456,8 +455,7 @@ impl Routes {
         routes.is_relay_next = true;
     }
 
-    /// The address for the next attempt after this many failures: the direct one first, then both
-    /// in turn.
+    /// The address to try after this many failures: the direct one first, then both in turn.
     fn next(&self, failed: u32) -> SocketAddr {
         let mut routes = lock(&self.0);
         let takes_relay = failed > 0 && routes.is_relay_next;

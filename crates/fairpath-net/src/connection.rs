@@ -77,8 +77,7 @@ pub(crate) trait Inbound: Send + Sync + 'static {
 const UNORDERED_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
 /// Streams of each kind that WebTransport itself needs.
 const STREAMS_OF_WEB: u32 = 8;
-/// Bytes that a peer may have in flight on streams: two full windows of unordered messages of
-/// medium size, and the ordered stream.
+/// Bytes in flight on streams: two windows of medium unordered messages, and the ordered stream.
 const RECEIVE_WINDOW_BYTES: u32 = 512 * 1024;
 const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_MAX);
 /// Space for one datagram of any size that fits into a packet, and never for two.
@@ -167,8 +166,7 @@ impl Connection {
         self.quic.max_datagram_size()
     }
 
-    /// Sends a datagram. If the path has just become narrower the datagram is lost, as it would
-    /// have been a little later.
+    /// Sends a datagram. If the path has just become narrower, the datagram is lost.
     pub(crate) fn send_datagram(&self, bytes: Vec<u8>) {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {

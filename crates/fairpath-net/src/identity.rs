@@ -96,15 +96,13 @@ impl Identity {
         Fingerprint::of(&self.chain[0])
     }
 
-    /// A key derived from the private key. With it a restarted server tells clients that their old
-    /// connections have ended.
+    /// Derived from the private key: a restarted server tells clients that connections ended.
     pub(crate) fn reset_key(&self) -> ring::hmac::Key {
         let secret = digest(&SHA256, &[b"fairpath stateless reset", self.key.secret_der()].concat());
         ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_ref())
     }
 
-    /// The TLS settings of a server with this identity for these protocols. With a verifier,
-    /// clients are asked for a certificate.
+    /// The TLS settings of a server for these protocols. A verifier asks clients for a certificate.
     pub(crate) fn tls(
         &self,
         alpn: &[&[u8]],

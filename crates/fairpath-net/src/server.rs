@@ -36,7 +36,7 @@ use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
 /// Where and how a server listens.
 #[derive(Debug)]
 pub struct NetServerConfig {
-    /// The address to listen on. Port 0: any, which [`NetServer::address`] returns.
+    /// The address to listen on. With port 0 the system chooses it: see [`NetServer::address`].
     pub listen: SocketAddr,
     /// The server's certificate and key.
     pub identity: Identity,
@@ -214,7 +214,7 @@ impl<V: Planar> NetServer<V> {
     }
 
     /// Accepts no new clients, waits up to `within` for connected clients to confirm reliable
-    /// messages, tells them that the session has ended, and stops. Returns whether all did.
+    /// messages, tells them that the session has ended, and stops. Returns whether they did.
     pub fn shutdown(mut self, within: Duration) -> bool {
         self.task.finish(within)
     }
@@ -277,8 +277,7 @@ impl<V: Planar> SharedServer<V> {
         result
     }
 
-    /// Gives access to the session. Reads the clock inside the lock, so that the session never sees
-    /// time run backwards.
+    /// Gives access to the session. Reads the clock inside the lock: time never runs backwards.
     fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         let mut inner = lock(&self.inner);
         let result = turn(&mut inner.session, self.clock.shared());
@@ -419,8 +418,7 @@ pub(crate) fn serve<V: Planar>(shared: &Arc<SharedServer<V>>, endpoint: &Endpoin
     tokio::spawn(drive(Arc::clone(shared)));
 }
 
-/// Accepts no new clients, waits for confirmations, and closes all connections. Returns whether
-/// clients had confirmed everything.
+/// Refuses new clients, closes all connections, and returns whether all messages were confirmed.
 pub(crate) async fn finish<V: Planar>(
     shared: &SharedServer<V>,
     endpoint: &Endpoint,

@@ -102,8 +102,7 @@ struct InputCourse {
 }
 
 impl InputCourse {
-    /// Takes from the last three inputs what `order` holds constant. A derivative that needs more
-    /// inputs than are known is zero.
+    /// Takes from the last three inputs what `order` holds constant. Unknown derivatives are zero.
     fn of_known(known: &Known<'_>, order: Order) -> Result<Self, Missing> {
         let ago = |ticks: usize| known.inputs.iter().rev().nth(ticks).copied();
         let position = ago(0).ok_or(Missing::Input)?;

@@ -93,7 +93,7 @@ pub trait Predictor: Debug + Send {
 
     /// Learns from one more tick of a subject. Predictors that do not learn ignore it.
     ///
-    /// `subject` identifies the player: a small number that never changes.
+    /// `subject` identifies the player: a small number that stays the same while it plays.
     fn learn(&mut self, _subject: usize, _known: &Known<'_>) {}
 
     /// Writes where the subject will be at each of `ticks` after the last known tick.

@@ -116,8 +116,7 @@ impl<'a> Patterns<'a> {
         mixed(self.config.follow_out_of_battle, follow, align)
     }
 
-    /// Returns where a player fights: towards the enemies from its friends if they are strong, away
-    /// from the enemies if they are weak.
+    /// Returns where a player fights: from its friends towards the enemies if strong, away if weak.
     fn battle_place(&self, around: &Around) -> Vec2 {
         let ours = self.strength(around);
         let theirs = around.enemies.influence;

@@ -21,8 +21,7 @@ pub(super) struct RegressionConfig {
     /// almost nothing is known beyond the starting weights.
     pub(super) doubt: f64,
     /// A sample's weight is one over its error in typical errors, but the error counts as at least
-    /// this: below it is measurement noise. 0.2: a sample that was almost right counts five times a
-    /// typical one.
+    /// this: below it is measurement noise. 0.2: an almost right sample counts five times as much.
     pub(super) rightness: f64,
 }
 

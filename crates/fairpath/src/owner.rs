@@ -90,7 +90,7 @@ impl<V: Planar> Owner<V> {
         self
     }
 
-    /// Takes the true state of this frame and returns a DR vector when one is due.
+    /// Takes this frame's true state, every frame, and returns a DR vector when one is due.
     ///
     /// `now` must not go backwards. Of several observations within one step of the wire's time grid
     /// (1 ms by default) at most one generates a DR vector, unless the entity jumps.

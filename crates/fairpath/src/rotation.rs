@@ -120,7 +120,7 @@ impl Quat {
         libm::atan2(ahead.y, ahead.x)
     }
 
-    /// Returns the quaternion scaled to length one; the identity if that is impossible.
+    /// Returns it scaled to length one; the identity if the length is zero or not finite.
     pub fn normalized(self) -> Self {
         let length = (self.w * self.w + self.v.length_squared()).sqrt();
         if length > 0.0 && length.is_finite() {
@@ -142,8 +142,7 @@ impl Default for Quat {
     }
 }
 
-/// Composes two rotations: `other` first, then `self`; both turn about the body's own axes when
-/// read left to right.
+/// Composes two rotations: `other` first, then `self`; left to right, about the body's own axes.
 impl Mul for Quat {
     type Output = Self;
     fn mul(self, other: Self) -> Self {

@@ -72,7 +72,7 @@ impl<V: Planar> State<V> {
 pub enum Observation<V: Vector> {
     /// The entity moved here.
     Moved(State<V>),
-    /// The entity was put here by a respawn or a teleport. Starts a new life.
+    /// Put here by a respawn or a teleport. Starts a new life, which every receiver must learn of.
     Jumped(State<V>),
 }
 

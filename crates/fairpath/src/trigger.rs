@@ -126,7 +126,7 @@ impl AdaptiveThreshold {
     }
 
     /// Returns whether a receiver that looks from `viewpoint` needs a new DR vector. `last_sent` is
-    /// the last one sent to it. Without one of this life it always does.
+    /// the last one sent to it. A receiver without one of this life always does.
     pub fn passes<V: Planar>(
         &self,
         truth: &State<V>,

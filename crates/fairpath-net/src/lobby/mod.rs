@@ -30,8 +30,7 @@
 //!
 //! PROTOCOL.md, section 16, specifies the bytes. [`LobbyServer`] runs a lobby,
 //! [`find`](crate::lobby::find()) lists its entries,
-//! [`NetServer::announce`](crate::NetServer::announce) and `NetPeer::join` (feature `peer`) add
-//! one.
+//! [`NetServer::announce`](crate::NetServer::announce) and `NetPeer::join` (feature `peer`) do.
 
 mod find;
 mod message;

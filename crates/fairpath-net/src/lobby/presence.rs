@@ -96,7 +96,7 @@ pub(crate) trait LobbyMember: Send + 'static {
     }
 }
 
-/// Connects to a lobby, and reconnects, until the presence is dropped. Send it requests.
+/// Connects and reconnects to a lobby until the presence is dropped. The sender takes requests.
 pub(crate) fn join_lobby(
     runtime: &tokio::runtime::Handle,
     connector: LobbyConnector,

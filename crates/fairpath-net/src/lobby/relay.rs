@@ -2,8 +2,7 @@
 //!
 //! Each end has a port of its own. The port takes packets only from the IP address that the lobby
 //! has proven for that end, and sends them to the address from which the other end last sent. The
-//! packets are QUIC between the two ends: a relay can drop them, and nothing else. The relay itself
-//! speaks no QUIC.
+//! packets are QUIC between the two ends: a relay can only drop them, and speaks no QUIC itself.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -29,8 +28,7 @@ pub(super) struct PacketRelay {
     carrying: JoinHandle<()>,
 }
 
-/// Bytes carried each way per second: two sessions' budgets, doubled for QUIC's overhead. Packets
-/// beyond this are dropped, as by any link.
+/// Bytes carried each way per second: two sessions' budgets, twice for QUIC. More is dropped.
 const BYTES_PER_SEC: f64 = 128_000.0;
 const BYTES_BURST: f64 = 64_000.0;
 /// Longest packet that is carried. No path that we use has longer ones.

@@ -29,7 +29,7 @@ use crate::token_bucket::TokenBucket;
 /// Where and how a lobby listens.
 #[derive(Debug)]
 pub struct LobbyConfig {
-    /// The address to listen on. Port 0: any, which [`LobbyServer::address`] returns.
+    /// The address to listen on. With port 0 the system chooses it: see [`LobbyServer::address`].
     pub listen: SocketAddr,
     /// The lobby's certificate and key.
     pub identity: Identity,

@@ -21,8 +21,7 @@
 //!   No other hole punching is needed.
 //! * **A route is only a transport.** Where the direct route does not open, both ends connect to
 //!   the lobby's relay instead ([`direct_within`](NetPeerConfig::direct_within)), which cannot read
-//!   what it carries. A session that changes its route is resumed, and no reliable message is lost
-//!   or repeated.
+//!   what it carries. The session is resumed, and no reliable message is lost or repeated.
 //! * **A peer that leaves is removed at once; a peer that dies is noticed.** After four seconds of
 //!   silence the route counts as dead ([`PeerEvent::Silent`]) and the peer reconnects. After
 //!   [`give_up_after`](NetPeerConfig::give_up_after) it is given up ([`PeerEvent::ConnectionLost`])

@@ -11,8 +11,7 @@ const ROUNDS: usize = 4;
 /// Nodes per smoothing length. More nodes would only follow noise.
 const NODES_PER_SMOOTHING: f64 = 2.5;
 
-/// Part of the line that a lap may advance between two ticks. A lap that jumps farther says nothing
-/// about the places between.
+/// Part of the line that a lap may advance in a tick. A farther jump tells nothing of the way.
 const JUMP_MAX: f64 = 0.05;
 
 /// Returns the mean of laps: at every place along it, the mean of where the laps cross it and of
@@ -76,8 +75,7 @@ fn way(path: &[Vec2]) -> f64 {
     path.windows(2).map(|pair| pair[0].distance(pair[1])).sum()
 }
 
-/// Returns `count` evenly spaced points along a path: from end to end, or without the end point if
-/// the path ends where it began.
+/// Returns `count` evenly spaced points along a path, without the end point if it is closed.
 fn even(path: &[Vec2], shape: LapShape, count: usize) -> Vec<Vec2> {
     let steps = match shape {
         LapShape::Circuit => count,

@@ -59,8 +59,7 @@ const WINDOW: usize = 2 * NEIGHBOURS;
 pub(super) const NODES_MIN: usize = 2 * WINDOW + 2;
 /// Least usual speed, as a part of the mean speed. Otherwise laps that stopped would stop time.
 const SPEED_MIN: f64 = 0.05;
-/// Nodes beyond the ends over which a closed spline is solved. Their influence at the ends has
-/// faded to 0.27⁴⁰ ≈ 10⁻²³.
+/// Nodes beyond the ends of a closed spline's solution: their influence is 0.27⁴⁰ ≈ 10⁻²³.
 const OVERLAP: usize = 40;
 
 impl Course {

@@ -197,8 +197,7 @@ impl TrendLine {
         self.course.foot(place, way, Some(along))
     }
 
-    /// Returns the outlook of a body, or `None` if it is off the track or drives against the laps.
-    /// `history` ends with the newest tick.
+    /// Returns the outlook of the last body, or `None` if it is off the track or against the laps.
     fn outlook(&self, history: &[Body], hint: Option<f64>) -> Option<Outlook<'_>> {
         let body = history.last()?;
         if !body.is_finite() {

@@ -8,8 +8,7 @@ pub(super) const FEATURES: usize = 15;
 /// Vectors whose weighted sum is the displacement beyond constant velocity.
 pub(super) type Features = [Vec2; FEATURES];
 
-/// Index of following the line in [`Features`]. Alone, with weight 1, it means "turn as the line
-/// turns, brake as laps brake".
+/// Index of following the line in [`Features`]: turn as the line turns, brake as laps brake.
 pub(super) const FOLLOW: usize = 0;
 
 /// Ticks over which a car's past is compared with the line. The shortest sees the current turn and

@@ -168,8 +168,7 @@ impl DelayStatistics {
     }
 }
 
-/// Small delays have a bucket each; above, the leading bit picks the doubling and the next five the
-/// bucket.
+/// Small delays have a bucket each; above, the leading bit picks the doubling, the next five it.
 const fn bucket_of(micros: u64) -> usize {
     if micros < BUCKETS_PER_DOUBLING {
         return micros as usize;

@@ -23,8 +23,7 @@ struct Bound {
 const STAMP_RESOLUTION: Span = Span::from_micros(1);
 
 impl OffsetBounds {
-    /// Returns the bounds that one exchange proves: neither request nor reply arrived before it was
-    /// sent.
+    /// Returns the bounds that one exchange proves: no message arrived before it was sent.
     pub(super) fn from_exchange(exchange: &Exchange, drift_ppm: u32) -> Self {
         let forward = exchange.server_received.since_zero() - exchange.client_sent.since_zero();
         let backward = exchange.server_sent.since_zero() - exchange.client_received.since_zero();

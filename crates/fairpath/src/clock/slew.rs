@@ -24,8 +24,7 @@ impl Slew {
         Self { since: local, offset, correction: target - offset, rate_ppm: self.rate_ppm }
     }
 
-    /// Returns the offset at `local`. It changes more slowly than time passes, so local + offset
-    /// never falls while local rises.
+    /// Returns the offset at `local`. It is slower than time, so local + offset never falls.
     pub(super) fn offset_at(&self, local: LocalInstant) -> Span {
         let elapsed = (local - self.since).max(Span::ZERO);
         let reach = millionths(elapsed, self.rate_ppm);

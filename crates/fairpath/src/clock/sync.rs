@@ -175,8 +175,7 @@ impl ClockSync {
     }
 
     /// Returns how far [`now`](Self::now) can be from the truth at `local`. Always an upper bound,
-    /// if the clocks drift no more than allowed and the server is honest. It grows slowly until the
-    /// next exchange.
+    /// if the clocks drift no more than allowed and the server is honest. It grows meanwhile.
     ///
     /// The bound includes the correction still to be slewed. While exchanges contradict each other
     /// it covers both sides.
@@ -215,8 +214,7 @@ impl ClockSync {
         Some(Request { id })
     }
 
-    /// Returns when [`poll_request`](Self::poll_request) has a request; an instant in the past if
-    /// it has one now.
+    /// Returns when [`poll_request`](Self::poll_request) has a request; past if it has one now.
     pub fn poll_deadline(&self) -> LocalInstant {
         let Some(last) = self.last_request else { return self.latest };
         let due = last.sent + self.interval();
@@ -228,8 +226,7 @@ impl ClockSync {
         }
     }
 
-    /// Handles a reply that arrived at `received`. Returns its round trip, without the server's own
-    /// time.
+    /// Handles a reply that arrived at `received`. Returns its round trip on the link.
     ///
     /// # Errors
     ///

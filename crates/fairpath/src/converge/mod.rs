@@ -104,8 +104,7 @@ pub enum Algorithm {
     /// A Hermite spline from the drawn position and velocity to the placed ones. The default.
     #[default]
     Cubic,
-    /// Murphy's blend of two projections, from the drawn and from the placed state, with blended
-    /// velocities.
+    /// Murphy's blend of projections from the drawn and the placed state, with blended velocities.
     ProjectiveVelocityBlending,
     /// A spring with just enough damping not to oscillate: quick at first, with a long tail.
     CriticallyDamped,

@@ -21,9 +21,8 @@
 //!
 //! A path does not know about respawns: the caller must not integrate across two lives.
 //!
-//! Numbers: for finite paths no result is negative or NaN. A gap so wide that its square does not
-//! fit an `f64` (about 1e154) counts as infinite, and so does the integral; a gap below 1e-150 may
-//! count as zero.
+//! Numbers: for finite paths no result is negative or NaN. A gap whose square does not fit an `f64`
+//! (about 1e154) and its integral count as infinite; a gap below 1e-150 may count as zero.
 //!
 //! ```
 //! use fairpath::error::{self, Path};

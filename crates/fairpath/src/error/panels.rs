@@ -73,8 +73,7 @@ impl<V: Planar> Panel<'_, V> {
     }
 
     /// The distance integrated from the start of the panel up to `secs`, by the panel's rule.
-    /// Within the panel's bound: the ellipse around a part that shares an end with the panel is
-    /// inside the panel's.
+    /// Within the panel's bound: the ellipse around a part that shares an end is inside.
     pub(super) fn integral_until(&self, secs: f64) -> f64 {
         let since = secs.clamp(self.secs.start, self.secs.end) - self.secs.start;
         match self.rule {

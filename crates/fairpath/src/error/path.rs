@@ -76,8 +76,7 @@ impl<V: Planar> Path<V> {
         }
     }
 
-    /// The piece that the path follows on a smooth stretch, given some second of that stretch.
-    /// Seconds count from `zero`.
+    /// The piece that the path follows on the smooth stretch around a second, counted from `zero`.
     pub(super) fn leg(&self, zero: SharedInstant, within: f64) -> Leg<'_, V> {
         if let Some(frozen) = self.frozen_from
             && within > (frozen - zero).as_secs_f64()

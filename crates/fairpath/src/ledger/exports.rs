@@ -21,8 +21,7 @@ pub(super) struct Exports<V: Planar> {
     life: (Life, u64),
 }
 
-/// Counts all DR vectors ever generated. Starts at one, so that `Option<Index>` is no larger than
-/// `Index`: pages hold many.
+/// Counts all DR vectors ever generated, from one: `Option<Index>` is as small as `Index`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Index(NonZeroU64);
 
@@ -194,8 +193,7 @@ impl<V: Planar> Exports<V> {
         sum
     }
 
-    /// The gap between the newest piece and the path placed by a receiver that follows `belief`, if
-    /// both are straight.
+    /// The gap between the newest piece and the path of `belief`'s followers, if both are straight.
     pub(super) fn gap(&self, belief: &Exported<V>) -> Option<Gap<V>> {
         let newest = self.newest().filter(|newest| newest.life == belief.life)?;
         let (since, until) = (newest.since, self.freezes_at(belief));
@@ -221,7 +219,7 @@ impl<V: Planar> Exports<V> {
         error::when_reaches(&newest.path, &belief.placed, from, amount, until)
     }
 
-    /// A follower of `belief`'s distance to the exported path at `at`; infinite in another life.
+    /// Distance of a follower of `belief` to the exported path at `at`; infinite in another life.
     pub(super) fn distance(&self, belief: &Exported<V>, at: SharedInstant) -> f64 {
         match self.newest() {
             Some(newest) if newest.life == belief.life => newest.path.distance_at(&belief.placed, at),

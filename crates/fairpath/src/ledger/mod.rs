@@ -58,8 +58,7 @@ pub struct Ledger<V: Planar> {
     exports: Exports<V>,
     pairs: Directory<Pair<V>>,
     cache: ErrorCache<V>,
-    /// The id of the next copy. Counted over all pages, so that a late receipt does not match a
-    /// page that was opened in between.
+    /// The id of the next copy, over all pages: a late receipt must not match a newer page.
     next_copy: CopyId,
 }
 
@@ -260,8 +259,7 @@ impl<V: Planar> Ledger<V> {
         self.exports.newest().map(|exported| &exported.path)
     }
 
-    /// Returns the path of a receiver that has the newest DR vector: the exported path, until it
-    /// freezes.
+    /// Returns the path by the newest DR vector: the exported path, until it freezes.
     pub fn placed_by_newest(&self) -> Option<&Path<V>> {
         self.exports.newest().map(|exported| &exported.placed)
     }

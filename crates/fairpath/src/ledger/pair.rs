@@ -323,8 +323,7 @@ impl<V: Planar> Pair<V> {
         self.copies.len()
     }
 
-    /// Whether the newest DR vector that it has acknowledged is within `tolerance` of the exported
-    /// path at `at`.
+    /// Whether its newest acknowledged DR vector is within `tolerance` of the export at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
         let newest = self.base.max(self.summary.newest_reported);
         newest
@@ -439,8 +438,7 @@ impl<V: Planar> Pair<V> {
         self.summary.ahead.first().filter(|arrival| arrival.at <= now)
     }
 
-    /// Follows the DR vectors that arrived by `until`. A receiver that does not read for a while
-    /// has many arrivals at one instant.
+    /// Follows the DR vectors that arrived by `until`: many, if the receiver did not read for long.
     #[inline]
     fn follow_what_arrived(&mut self) {
         while let Some(arrival) = self.next_by(self.until) {
@@ -555,8 +553,7 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Folds acknowledged arrivals into the base, if they are in the books and before the departure
-    /// of any open copy.
+    /// Folds acknowledged arrivals into the base, if booked and before any open copy's departure.
     fn fold_what_is_certain(&mut self) {
         if self.copies.front().is_none_or(|copy| copy.status.is_open()) {
             return;
@@ -597,8 +594,7 @@ impl<V: Planar> Pair<V> {
         self.give_up_on_oldest(old);
     }
 
-    /// Gives up on the first `count` copies: their arrival will never be known, and they need no
-    /// more room or time.
+    /// Gives up on the first `count` copies: their arrival will never be known.
     fn give_up_on_oldest(&mut self, count: usize) {
         for copy in self.copies.iter_mut().take(count) {
             if let CopyStatus::Expected(at) = copy.status {

@@ -1,8 +1,7 @@
 //! Motion models: how an entity moves between two DR vectors.
 //!
 //! A [`Motion`] maps seconds since its start to a full [`State`]. Every model obeys one law:
-//! velocity is the slope of position. Each model is a small struct in its own file, named as in the
-//! literature.
+//! velocity is the slope of position. Each model is a struct in its own file, with its usual name.
 
 mod circular;
 pub mod dis;

@@ -84,7 +84,8 @@ impl Anchor {
 /// its clients under [`Placement::Hop`].
 ///
 /// Each hop adds its own delay estimate and the waiting time, so the generation time it passes on
-/// is its own `now` minus the estimated age. Estimates jitter; restated times only increase.
+/// is its own `now` minus the estimated age. Estimates jitter; an entity's restated times only
+/// increase.
 #[derive(Clone, Debug, Default)]
 pub struct Relay {
     last: std::collections::BTreeMap<EntityId, SharedInstant>,
@@ -96,8 +97,7 @@ impl Relay {
         Self::default()
     }
 
-    /// Returns the same DR vector with the generation time that this machine estimates, rounded to
-    /// `step`.
+    /// Returns the DR vector with the generation time as estimated here, rounded to `step`.
     pub fn restate<V: Planar>(&mut self, vector: &DrVector<V>, arrival: &Arrival, step: Span) -> DrVector<V> {
         let believed =
             SharedInstant::ZERO + (arrival.now.shared - arrival.age()).since_zero().rounded_to(step);

@@ -46,8 +46,7 @@ pub struct Claims {
 #[derive(Clone, Copy, Debug)]
 struct WaitingClaim {
     claim: Claim,
-    /// Made due by [`Claims::send_waiting_now`]: a newer claim may wait beside it. At most one for
-    /// each entity and receiver, too.
+    /// Made due by [`Claims::send_waiting_now`]; at most one per pair, beside a newer claim.
     is_overdue: bool,
 }
 
@@ -161,8 +160,7 @@ impl Claims {
         self.clear_emptied();
         self.places.clear();
         self.places.extend((0..).zip(&self.due).map(|(index, claim)| place_of(claim, index)));
-        // Most receivers follow one of a dozen DR vectors, so there are only a dozen weights: a
-        // stable sort is fast on them.
+        // Receivers follow a dozen DR vectors with as many weights: a stable sort is fast.
         self.places.sort_by_key(|place| place >> 32);
         self.places.iter().map(|place| self.due[*place as u32 as usize])
     }
@@ -282,14 +280,12 @@ fn take_due(
     Some(left)
 }
 
-/// Sort key of a due claim: by weight, then by position. One number that fits a register is faster
-/// to sort than the claim.
+/// Sort key of a due claim: by weight, then by position. One number is faster to sort.
 fn place_of(claim: &Claim, index: u32) -> u64 {
     u64::from(lightness(claim.weight)) << 32 | u64::from(index)
 }
 
-/// A number that is smaller for a larger weight by `f64::total_cmp`, from its upper half: exact to
-/// one part in a million.
+/// A number that falls with the weight (`f64::total_cmp`), by its upper half: exact to a millionth.
 fn lightness(weight: f64) -> u32 {
     let bits = (weight.to_bits() >> 32) as u32;
     let is_negative = bits >> 31 == 1;

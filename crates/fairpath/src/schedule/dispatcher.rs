@@ -114,8 +114,7 @@ pub struct Dispatcher<V: Planar> {
     receivers: Directory<ReceiverRecord>,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
-    /// Larger than the ids of all copies ever sent: an entity that was removed may come back while
-    /// receipts are under way.
+    /// Above the ids of all copies ever sent: a removed entity may return before its receipts.
     next_copy: CopyId,
 }
 
@@ -306,8 +305,7 @@ impl<V: Planar> Dispatcher<V> {
         Some(self.entities.get(&claim.entity)?.recent.get(claim.generated_at))
     }
 
-    /// Puts back a departure that did not fit into the packet. It waits again, unless a newer claim
-    /// waits by now.
+    /// Puts back a departure that did not fit into the packet. It waits, unless a newer claim does.
     pub fn put_back(&mut self, departure: Departure) {
         if !departure.is_promise {
             self.claims.put_back(departure.claim);
@@ -334,7 +332,7 @@ impl<V: Planar> Dispatcher<V> {
         Some(copy)
     }
 
-    /// Books a receipt that came at `now`: a copy arrived at `received_at`.
+    /// Books a receipt that came at `now`, which says that a copy arrived at `received_at`.
     pub fn on_receipt(
         &mut self,
         entity: EntityId,
@@ -546,8 +544,7 @@ impl<V: Planar> Dispatcher<V> {
     }
 }
 
-/// The latest instant at which a receiver must be sent an entity, and when to check again because
-/// that may have changed.
+/// The latest instant at which a receiver must be sent an entity, and when to check it again.
 #[derive(Clone, Copy, Debug)]
 struct Promise {
     due: SharedInstant,
@@ -556,8 +553,7 @@ struct Promise {
 
 impl Liveness {
     /// Number of copies to a receiver that is off a steady entity, sent early enough to arrive
-    /// within `silence_max` and a round trip. Eight: at 30 % loss all are lost once in fifteen
-    /// thousand times.
+    /// within `silence_max` and a round trip. Eight: at 30 % loss all are lost once in 15 000.
     const REPEATS: i64 = 8;
     /// The longest delay for which a copy is sent early enough to arrive before a replica freezes:
     /// the far end of the links that we promise to serve. A replica farther away freezes now and
@@ -573,8 +569,7 @@ impl Liveness {
         Span::from_micros(self.half().as_micros() / (2 * Self::REPEATS))
     }
 
-    /// The instant before which no copy can be due for a receiver that was just sent a DR vector
-    /// that freezes at `freezes_at`.
+    /// The first instant at which a copy can be due after a DR vector that freezes at `freezes_at`.
     fn next_look(
         &self,
         steady_since: SharedInstant,

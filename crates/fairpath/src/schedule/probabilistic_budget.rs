@@ -38,8 +38,7 @@ enum Draw {
 }
 
 impl ProbabilisticBudget {
-    /// At most this part of a trigger's budget pays for copies that the dispatcher sent: the
-    /// scheduler decides about the rest.
+    /// At most this part of a trigger's budget pays for copies that the dispatcher sent.
     const HELD_BACK_MAX: f64 = 0.5;
     /// The largest number of copies owed. For an entity that stood still for an hour, the
     /// dispatcher has sent each receiver a thousand copies for liveness; when the entity moves

@@ -11,7 +11,7 @@
 //! * The transport acknowledges datagrams on its own. If receipts take longer than its round trips
 //!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)), they
 //!   were held back, and half of the *transport's* round trip counts.
-//! * No delay above [`ReceiptTrust::delay_max`] counts, if the transport is delayed too.
+//! * No delay above [`ReceiptTrust::delay_max`] counts: a receiver may delay the transport too.
 //!
 //! Silence gains nothing either: a receiver that has never reported for
 //! [`ReceiptTrust::SILENCE_MAX`] no longer counts as new, and gets the transport's delay, or none.
@@ -22,8 +22,7 @@ use crate::time::{SharedInstant, Span};
 /// How far receipts are trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiptTrust {
-    /// How much the mean delays of the two directions may differ, as a part of half the round trip.
-    /// Default 0.1.
+    /// How much mean delays may differ by direction, in half round trips. Default 0.1.
     ///
     /// A receiver that sets its clock by exchanges with the sender, as
     /// [`ClockSync`](crate::clock::ClockSync) does, sees half of the quickest round trip as its
@@ -116,8 +115,7 @@ impl ReceiptAudit {
         self.doubt += Self::DOUBT_GAIN * (f64::from(u8::from(!is_credible)) - self.doubt);
     }
 
-    /// A receiver reported a delay of `said`, which counts as `believed`; its receipt was back
-    /// after `round_trip`.
+    /// A report of delay `said`, which counts as `believed`; its receipt came after `round_trip`.
     pub(super) fn handle_delay(&mut self, said: Span, believed: Span, round_trip: Span) {
         let said = micros(said);
         self.reported.said.add(said);

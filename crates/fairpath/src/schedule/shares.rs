@@ -115,8 +115,7 @@ fn factors(candidate: &Candidate, now: SharedInstant) -> [f64; 3] {
     [candidate.account, candidate.standing.instantaneous, candidate.silence(now).as_secs_f64()].map(tamed)
 }
 
-/// Negative numbers and NaN become zero. Infinite ones become so small that the sum over all
-/// possible receivers is still finite.
+/// Negative numbers and NaN become zero, infinite ones so small that any sum of them is finite.
 fn tamed(number: f64) -> f64 {
     if number > 0.0 { number.min(1e290) } else { 0.0 }
 }

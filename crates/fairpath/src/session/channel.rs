@@ -94,8 +94,7 @@ impl Channel {
     /// Clock requests answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
-    /// Returns a new channel. Nonces are drawn from `random`. Two datagrams are at least
-    /// `datagram_every` apart.
+    /// Nonces are drawn from `random`. Two datagrams are at least `datagram_every` apart.
     pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
         Self {
             manifest: Manifest::default(),
@@ -134,8 +133,7 @@ impl Channel {
         self.outbox.push(message).map(drop)
     }
 
-    /// Announces an object to the peer. States of it and calls on it by datagram wait until the
-    /// peer knows it.
+    /// Announces an object to the peer. Its states and calls by datagram wait for the peer.
     pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
         let number = self.outbox.push(message)?;
         self.announced.insert(object, number);
@@ -274,8 +272,7 @@ impl Channel {
         self.inbox.received()
     }
 
-    /// Resumes the session on a new transport; `received` is what the peer has. False if that is
-    /// impossible.
+    /// Resumes the session on a new transport; `received` is the peer's. False if impossible.
     pub(super) fn resume(&mut self, received: &Received, now: Now) -> bool {
         // The old transport may have delivered more than the last confirmation says.
         if !self.confirm(received) {
@@ -351,8 +348,7 @@ impl Channel {
         Some(datagram)
     }
 
-    /// Returns when [`poll_datagram`](Self::poll_datagram) has something to send besides the
-    /// dispatcher's claims.
+    /// When [`poll_datagram`](Self::poll_datagram) has something to send besides claims.
     pub(super) fn poll_deadline(&self, now: Now) -> Option<LocalInstant> {
         let at_once = LocalInstant::from_micros(i64::MIN);
         let has_small =

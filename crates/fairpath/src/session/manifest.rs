@@ -31,8 +31,7 @@ impl Manifest {
     /// 100 ms: a handful of packets. Much longer: light claims starve behind heavy ones. Much
     /// shorter: weight hardly matters.
     const WEIGHT_DOUBLES: Span = Span::from_millis(100);
-    /// Weight of a claim without weight: less than any error that matters, but above zero, so that
-    /// waiting increases it.
+    /// Weight of a claim without weight: below any error that matters, but waiting increases it.
     const WEIGHT_FLOOR: f64 = 1e-3;
     /// Interval of the search for overdue objects: it walks through all objects of the peer, and
     /// objects never observed are always due. 50 ms is small against intervals of seconds.

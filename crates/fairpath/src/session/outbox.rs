@@ -134,8 +134,7 @@ impl Inbox {
         self.ordered += 1;
     }
 
-    /// Returns whether this unordered message arrives for the first time; `None` if no honest peer
-    /// could have sent it yet.
+    /// Whether this unordered message is new; `None` if no honest peer could have sent it yet.
     pub(super) fn accept_unordered(&mut self, number: u64) -> Option<bool> {
         self.unordered.insert(number, UNORDERED_WINDOW).ok()
     }

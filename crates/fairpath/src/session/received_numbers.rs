@@ -28,8 +28,7 @@ impl ReceivedNumbers {
         Ok(is_new)
     }
 
-    /// Adds a number where gaps may stay, and returns whether it is new. Numbers more than `window`
-    /// below the newest count as received.
+    /// Adds a number; returns whether it is new. More than `window` below the newest, it is not.
     pub(super) fn slide(&mut self, number: u64, window: u64) -> bool {
         if number < self.floor {
             return false;

@@ -84,7 +84,7 @@ impl<V: Planar> Scope<V> for Within {
     }
 }
 
-/// A client sees the `count` objects of other owners nearest to its own, none without own.
+/// A client sees the `count` objects of other owners nearest to its own; without any, none.
 ///
 /// For crowds: the bytes and the cost of a client are bounded, however many objects there are. A
 /// new object becomes visible at the next check
@@ -98,9 +98,9 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// Factor on the distance of a visible object, so that two objects at about the same distance
-    /// do not alternate. 0.9: of 32 neighbours, about three are kept that are no longer among the
-    /// nearest, all at the edge.
+    /// Factor on the distance of a visible object, so that two about equally far do not alternate.
+    /// 0.9: of 32 neighbours, about three are kept that are no longer among the nearest, all at the
+    /// edge.
     const KEPT: f64 = 0.9;
 }
 

@@ -35,8 +35,7 @@ pub(super) trait Pass {
         self.phase_in(value, width, (1 << width) - bound)
     }
 
-    /// Any number below 2⁴⁸, in the exponential Golomb code of this order: shortest for numbers
-    /// around 2^`order`.
+    /// A number below 2⁴⁸ in the exponential Golomb code of this order: shortest around 2^`order`.
     fn exp_golomb(&mut self, value: u64, order: u32) -> Result<u64, DecodeError> {
         let above = (value >> order).saturating_add(1);
         let width = self.zeros(above.ilog2(), EXP_GOLOMB_BITS_MAX - order)?;

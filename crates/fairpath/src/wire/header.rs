@@ -7,7 +7,7 @@ use crate::time::SharedInstant;
 
 /// The header of every message.
 ///
-/// All datagrams of one direction of a link share one count, so that a gap means loss.
+/// All datagrams in one direction, of any kind, share one count, so that a gap means loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// The datagram's number in its direction. The receiver widens it against the newest seen.

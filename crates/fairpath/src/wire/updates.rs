@@ -64,7 +64,7 @@ pub fn encode_updates<V: Planar>(
     append(out, |writer| pass_sorted(writer, precision, header, &sorted))
 }
 
-/// Appends a message with as many of these DR vectors as fit in `bytes_max`; returns their number.
+/// Appends a message with the first of these DR vectors that fit in `bytes_max`; returns how many.
 ///
 /// Pass the most urgent DR vectors first. Only the first [`VECTORS_MAX`] are considered. If none
 /// fits, nothing is written.

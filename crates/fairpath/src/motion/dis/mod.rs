@@ -37,8 +37,7 @@ pub struct Dis {
 }
 
 impl Dis {
-    /// Returns the motion that starts in `state`, as far as the model can express it. Fields that
-    /// the model does not use are zero.
+    /// Returns the motion that starts in `state`, as far as the model can express it.
     pub(super) fn from_state<V: Planar>(state: &State<V>, model: Model) -> Self {
         let mut dis = Self {
             model,

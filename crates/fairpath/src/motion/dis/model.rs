@@ -136,7 +136,7 @@ impl Model {
         )
     }
 
-    /// Returns of which velocity the acceleration is the slope. They differ if the axes turn.
+    /// Returns of which velocity the acceleration is the slope. Only matters if the axes turn.
     pub fn acceleration_reading(self) -> AccelerationReading {
         match self {
             Self::Rvb(reading) | Self::Fvb(FvbReading::Literal(reading)) => reading,

@@ -49,8 +49,7 @@ impl SteadyTurn {
         })
     }
 
-    /// α·v + β·u×v + γ·u·(u·v), with the factors from the series or the closed form, whichever is
-    /// accurate at this angle.
+    /// α·v + β·u×v + γ·u·(u·v), with factors from the series or the closed form, by angle.
     fn combine(&self, v: Vec3, series: &Coefficients, closed_form: impl FnOnce() -> [f64; 3]) -> Vec3 {
         let [straight, across, along] = if self.angle < SERIES_BELOW {
             let square = self.angle * self.angle;

@@ -8,8 +8,7 @@ use crate::time::Span;
 use crate::vector::Planar;
 
 /// The share of velocity changes that must point in one direction for the newest curve to be used
-/// as it is. 0.95: a tank that turns at a constant rate changes its velocity by equal steps in
-/// almost one direction.
+/// as it is. 0.95: a tank in a constant turn changes its velocity in almost one direction.
 const STEADY: f64 = 0.95;
 /// Changes of velocity smaller than this, in units per second, are rounding.
 const CHANGE_MIN: f64 = 1e-9;

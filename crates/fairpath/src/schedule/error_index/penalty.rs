@@ -30,8 +30,7 @@ const OUTLIER: f64 = 4.0;
 /// waiting makes the other receivers as wrong: on a recorded match behind such a link this limit
 /// takes a sixth off the mean error. Without stalls it is hardly ever reached.
 const HELD_BACK_MAX: f64 = 4.0;
-/// The account of a receiver that does not acknowledge. Its account is a guess, and no other
-/// receiver waits for it.
+/// The account of a receiver that does not acknowledge: a guess, for which no other waits.
 const UNKNOWN: f64 = -1.0;
 /// Upper limit for accounts, against overflow.
 const ACCOUNT_MAX: f64 = 1e12;

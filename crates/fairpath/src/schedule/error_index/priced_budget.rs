@@ -37,8 +37,7 @@ const LEARNT_FROM_MAX: f64 = 10.0;
 /// Limits of learning: prices of a fiftieth of the mean error, and of seven times. No recording
 /// needs more, and a price must recover within a few hundred triggers.
 const LEARNT: std::ops::RangeInclusive<f64> = -4.0..=2.0;
-/// How much more or less than its income an entity may have spent if it shares the budget, in
-/// copies to all receivers.
+/// How much an entity's spending may differ from its income, in copies to all receivers.
 ///
 /// Two: the first copy, and a turn at once. More, and an entity that jumps about takes budget from
 /// the others: without this limit an entity whose numbers come from far away makes others' error
@@ -99,8 +98,7 @@ impl PricedBudget {
     /// A copy was sent at this cost. Negative and non-finite costs count as zero. Copies that must
     /// be sent are paid for in full, over time. Copies that the dispatcher sends for liveness are
     /// paid for as far as there is credit, and not at all once all replicas have frozen on them.
-    /// Otherwise an entity that needs many of them, or an owner that has fallen silent, would take
-    /// the budget from all.
+    /// Otherwise an entity that needs many, or a silent owner, would take the budget from all.
     pub(super) fn pay(&mut self, entity: EntityId, at: SharedInstant, cost: f64, config: &ErrorIndexConfig) {
         let cost = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
         let mut debt_max = config.borrow;

@@ -83,8 +83,7 @@ struct Object<V: Planar> {
     term: u64,
     creation: Vec<u8>,
     groups: BTreeMap<u8, Vec<u8>>,
-    /// Values that the server sent for groups set by this client: they apply once another peer owns
-    /// the object.
+    /// The server's values for groups set by this client, for when another peer owns the object.
     overruled: BTreeMap<u8, Vec<u8>>,
     role: Role<V>,
 }
@@ -110,7 +109,8 @@ const SERVER: ReceiverId = ReceiverId(0);
 const GRANTS_MAX: usize = 64;
 
 impl<V: Planar> Client<V> {
-    /// Returns a client without a session. Seed `random` with a secret, which proves receipts.
+    /// Returns a client without a session. In a live game seed `random` with a secret: receipts are
+    /// proven with it.
     pub fn new(config: ClientConfig, random: Random) -> Self {
         let dispatcher = dispatcher(&config, &random);
         Self {

@@ -56,8 +56,7 @@ impl<V: Planar> Server<V> {
         if self.admission.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
     }
 
-    /// Resumes a session. Returns its client and what the server has received; `None` if it cannot
-    /// be resumed.
+    /// Resumes a session. Returns its client and what the server received; `None` if impossible.
     fn resume(&mut self, resume: &Resume, now: SharedInstant) -> Option<(ClientId, Received)> {
         if resume.epoch != self.config.epoch {
             return None;
@@ -168,8 +167,7 @@ impl<V: Planar> Server<V> {
         Some(first)
     }
 
-    /// Sends a reliable message. A client with too many unconfirmed messages loses its session,
-    /// because it could not be kept consistent.
+    /// Sends a reliable message. A client with too many unconfirmed ones loses its session.
     pub(super) fn tell(&mut self, client: ClientId, message: Message) {
         let Some(member) = self.members.get_mut(&client) else { return };
         if member.channel.send(message).is_err() {

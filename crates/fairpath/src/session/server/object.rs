@@ -275,8 +275,7 @@ impl<V: Planar> Server<V> {
         self.events.push_back(ServerEvent::OwnershipChanged { object, owner: to });
     }
 
-    /// Sends the object to its former owner like to any viewer, including values that the owner set
-    /// too late.
+    /// Sends the object to its former owner like to any viewer, with values it set too late.
     fn hand_over(&mut self, client: ClientId, object: EntityId, class: &Class, now: SharedInstant) {
         let (Some(member), Some(known)) = (self.members.get_mut(&client), self.objects.get(&object)) else {
             return;

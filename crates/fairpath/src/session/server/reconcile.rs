@@ -67,8 +67,7 @@ impl<V: Planar> Server<V> {
             return Err(Refusal::NotOwner);
         }
         let Role::Theirs(replica) = &object.role else { return Err(Refusal::NotOwner) };
-        // Under any placement: otherwise later DR vectors would count as stale for that long, also
-        // those of the next owner.
+        // Otherwise later DR vectors, also of the next owner, would count as stale.
         if vector.generated_at > now + Replica::<V>::AHEAD_MAX {
             return Err(Refusal::ImpossibleTime);
         }
@@ -284,8 +283,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Marks an id as used, and grants more when few are left. Returns a DR vector that arrived
-    /// before the creation.
+    /// Marks an id as used; grants more when few are left. Returns a DR vector that came early.
     fn use_id(&mut self, client: ClientId, object: EntityId) -> Option<(DrVector<V>, SharedInstant)> {
         let member = self.members.get_mut(&client)?;
         let was_granted = member.granted.remove(&object.0);
