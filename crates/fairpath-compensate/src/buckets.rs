@@ -71,8 +71,7 @@ pub enum BucketOutcome {
     Bucket(i64),
     /// The same participant has a newer one in its bucket. Dropped.
     Superseded,
-    /// Its bucket has been opened. It is not played, but it becomes the participant's last message
-    /// if there is no newer one.
+    /// Its bucket was opened. Not played, but the participant's last message unless a newer exists.
     Late,
     /// It is more than [`BUCKETS_MAX`] buckets ahead. Dropped.
     TooFarAhead,

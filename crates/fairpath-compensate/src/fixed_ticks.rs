@@ -179,8 +179,7 @@ impl<G: Simulate> FixedTicks<G> {
         self.inputs.last(count)
     }
 
-    /// Returns the run of the server that the inputs are for. A packet carries it, so that another
-    /// run does not apply them.
+    /// Returns the server's run that the inputs are for. Packets carry it: other runs ignore them.
     pub fn epoch(&self) -> Option<Epoch> {
         self.epochs.current()
     }

@@ -45,8 +45,9 @@
 //! prediction is off by what J does to the player's velocity. The tests of the reference games
 //! check both, over links with jitter, 30 % loss and reordering.
 //!
-//! Every buffer has a bound with a name. Overflow, unknown stamps, a clock that jumps, a server
-//! that restarts and a silence of any length are reported by a value, never by a freeze.
+//! Every buffer has a named bound. Overflow, unknown stamps, a clock that jumps, a server that
+//! restarts and a silence of any length are reported as values, never as a freeze or an endless
+//! replay.
 
 mod adaptive_delay;
 mod buckets;

@@ -50,7 +50,8 @@ impl Metronome {
 ///
 /// The server reports how early inputs arrive
 /// ([`InputQueue::take_margin`](super::InputQueue::take_margin)); pass the result of
-/// [`report`](Self::report) to [`Metronome::nudge`]. Late inputs count at once, early ones slowly.
+/// [`report`](Self::report) to [`Metronome::nudge`]. It corrects late inputs at once and early ones
+/// slowly.
 #[derive(Clone, Debug)]
 pub struct Lead {
     spare_min: i32,

@@ -183,7 +183,6 @@ impl Connection {
         Ok(self.quic.read_datagram().await?)
     }
 
-    /// Opens the ordered stream, at the client's end.
     pub(crate) async fn open_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {

@@ -412,7 +412,6 @@ async fn run<V: Planar>(
     finish(&shared, &endpoint, within).await
 }
 
-/// Starts to accept connections and to drive the session.
 pub(crate) fn serve<V: Planar>(shared: &Arc<SharedServer<V>>, endpoint: &Endpoint) {
     tokio::spawn(accept(Arc::clone(shared), endpoint.clone()));
     tokio::spawn(drive(Arc::clone(shared)));

@@ -48,8 +48,7 @@ pub struct EkbConfig {
     /// one is noticed. At 0 a hybrid is EKB; at π it keeps the acceleration of everything that
     /// moves, farther ahead than [`ekb_ticks`](Self::ekb_ticks).
     pub same_direction_within: f64,
-    /// x, up to how many ticks ahead [`Hybrid`](super::Hybrid) always uses play patterns. Default
-    /// 21, which is 350 ms.
+    /// x, ticks ahead up to which [`Hybrid`](super::Hybrid) uses play patterns. Default 21, 350 ms.
     pub ekb_ticks: u32,
     /// Expected motion of the other players.
     pub others: Others,

@@ -123,7 +123,6 @@ impl InputCourse {
         (self.position + change).clamp_length(1.0)
     }
 
-    /// Returns the input now and `ticks` ahead.
     fn reason(&self, ticks: u32) -> Reason {
         Reason::Pressing { now: self.position, then: self.at(ticks) }
     }

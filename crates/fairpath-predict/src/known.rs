@@ -12,8 +12,7 @@ pub struct Known<'a> {
     pub others: &'a [Other],
     /// The walls, if known.
     pub world: Option<&'a Grid>,
-    /// What the subject pressed at each tick of the history, as a direction of at most unit length.
-    /// Empty if not recorded.
+    /// The subject's input at each tick, a direction of at most unit length. Empty if not recorded.
     pub inputs: &'a [Vec2],
 }
 

@@ -78,8 +78,7 @@ pub const TICK_RATE: TickRate = TickRate::hz(60);
 /// The length of a tick in seconds.
 pub const TICK_SECS: f64 = 1.0 / 60.0;
 
-/// The farthest that a predictor can be asked ahead, in ticks: 5 s. Farther ahead no predictor
-/// knows what a player does.
+/// The farthest prediction, in ticks: 5 s. Farther ahead no predictor knows what a player does.
 pub const TICKS_AHEAD_MAX: u32 = 300;
 
 /// Predicts where a player will be.

@@ -34,8 +34,7 @@ use fairpath::number::{EntityId, ReceiverId};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
-/// The number of snapshots that a receiver keeps. 32: at two per second the oldest is 16 s old and
-/// tells nothing any more.
+/// Snapshots that a receiver keeps. 32: at two per second the oldest, 16 s old, tells nothing.
 pub const SNAPSHOTS_HELD: u32 = 32;
 
 /// The age up to which an owner names a snapshot, counted in snapshots. Half of what receivers

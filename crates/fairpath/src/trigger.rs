@@ -38,8 +38,7 @@ pub enum Trigger {
         /// In radians. The literature around Banavar 2005 uses a few degrees up to a quarter turn.
         /// Too small a value fires on noise.
         angle: f64,
-        /// Speed below which the entity counts as standing, in units per second. Below it a
-        /// direction is only noise.
+        /// Speed in units per second below which the entity stands: its direction is only noise.
         speed_min: f64,
     },
     /// `Distance` with a threshold that grows with the distance to the receiver. Generates at the

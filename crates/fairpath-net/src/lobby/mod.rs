@@ -30,7 +30,8 @@
 //!
 //! PROTOCOL.md, section 16, specifies the bytes. [`LobbyServer`] runs a lobby,
 //! [`find`](crate::lobby::find()) lists its entries,
-//! [`NetServer::announce`](crate::NetServer::announce) and `NetPeer::join` (feature `peer`) do.
+//! [`NetServer::announce`](crate::NetServer::announce) and `NetPeer::join` (feature `peer`) add
+//! one.
 
 mod find;
 mod message;

@@ -55,7 +55,6 @@ impl PacketRelay {
         Ok(Self { ports, carrying })
     }
 
-    /// The port that this end sends to.
     pub(super) fn port(&self, end: RelayedEnd) -> u16 {
         self.ports[end as usize]
     }

@@ -151,8 +151,7 @@ impl Sockets {
         }
     }
 
-    /// Opens a socket to the server on a port that the system chooses. It is connected, so that it
-    /// receives from the server only.
+    /// Opens a socket to the server on any port. Connected, it receives from the server only.
     fn open_upstream(self: &Arc<Self>, client: u32) -> io::Result<Upstream> {
         let socket = UdpSocket::bind(any_local_address(self.to))?;
         socket.connect(self.to)?;

@@ -120,7 +120,6 @@ impl Crossings {
         }
     }
 
-    /// Adds all nodes between two feet.
     fn cross(&mut self, course: &Course, from: Foot, to: Foot, speed: f64) {
         let length = course.length();
         let advance = match course.shape() {

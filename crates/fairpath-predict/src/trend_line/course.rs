@@ -125,8 +125,7 @@ impl Course {
         self.slope(&self.place(along)).normalize_or_zero()
     }
 
-    /// Returns the position and its derivative by arc length. The derivative has length 1, except
-    /// for the error of the cubics.
+    /// Returns the position and its derivative by arc length, about a unit vector.
     pub(super) fn position_and_slope_at(&self, along: f64) -> (Vec2, Vec2) {
         let place = self.place(along);
         (self.position(&place), self.slope(&place))

@@ -111,7 +111,6 @@ impl<'a> Outlook<'a> {
         self.foot.along
     }
 
-    /// Returns the displacement at constant velocity.
     pub(super) fn straight(&self, secs: f64) -> Vec2 {
         self.body.velocity * secs
     }

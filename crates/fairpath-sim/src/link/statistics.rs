@@ -168,7 +168,8 @@ impl DelayStatistics {
     }
 }
 
-/// Small delays have a bucket each; above, the leading bit picks the doubling, the next five it.
+/// Small delays have a bucket each; above, the leading bit picks the doubling, five more the
+/// bucket.
 const fn bucket_of(micros: u64) -> usize {
     if micros < BUCKETS_PER_DOUBLING {
         return micros as usize;

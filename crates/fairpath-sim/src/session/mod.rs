@@ -21,8 +21,7 @@ use pipe::Pipe;
 /// repeat lost packets, so loss costs them time and a partition stops them. A client without a
 /// connection tries to connect once a second.
 ///
-/// The server ticks 60 times a second in true time. Clients tick at the same instants but read
-/// clocks of their own.
+/// The server ticks 60 times a second in true time. Clients tick then too, by their own clocks.
 #[derive(Debug)]
 pub struct SessionWorld<V: Planar> {
     /// The links, the clocks and the faults. Peer 0 is the server, client `i` is peer `i + 1`.

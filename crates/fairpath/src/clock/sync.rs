@@ -106,8 +106,7 @@ impl Default for ClockConfig {
     }
 }
 
-/// Why a reply was not used. The clock is unchanged, except that [`Disputed`](Self::Disputed)
-/// replies are remembered.
+/// Why a reply was not used. The clock only remembers [`Disputed`](Self::Disputed) ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyError {
@@ -175,7 +174,8 @@ impl ClockSync {
     }
 
     /// Returns how far [`now`](Self::now) can be from the truth at `local`. Always an upper bound,
-    /// if the clocks drift no more than allowed and the server is honest. It grows meanwhile.
+    /// if the clocks drift no more than allowed and the server is honest. It grows between
+    /// exchanges.
     ///
     /// The bound includes the correction still to be slewed. While exchanges contradict each other
     /// it covers both sides.
@@ -187,8 +187,7 @@ impl ClockSync {
         Some(self.rival.map_or(believed, |rival| believed.max(rival.bounds.farthest_from(shown, local))))
     }
 
-    /// Returns whether the clock has settled: more exchanges would hardly improve it, and none
-    /// contradicts the others.
+    /// Returns whether the clock has settled: exchanges agree, and more would hardly improve it.
     pub const fn is_settled(&self) -> bool {
         self.accepted_count >= self.config.settled_after && self.rival.is_none()
     }
@@ -199,8 +198,7 @@ impl ClockSync {
         self.epoch
     }
 
-    /// Returns the next request, if one is due. Send it at once: the time until it leaves counts as
-    /// delay of the link.
+    /// Returns the next request, if one is due. Send it at once: waiting counts as link delay.
     pub fn poll_request(&mut self, now: LocalInstant) -> Option<Request> {
         let now = self.advance(now);
         self.give_up_on_old_requests(now);

@@ -200,8 +200,7 @@ impl<V: Vector> Drawn<V> {
         }
     }
 
-    /// Starts a blend: the placed path led through `before` and now leads through `after`. Both are
-    /// states at `now`.
+    /// Starts a blend: the placed path led through `before`, now through `after`: states at `now`.
     ///
     /// The blend starts from the position and velocity drawn now. Its duration grows with the share
     /// of the visible error that is new: a correction that changes nothing prolongs nothing.

@@ -141,7 +141,6 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
         (self.visit)(panel)
     }
 
-    /// Visits a stretch without breaks.
     fn stretch(&mut self, secs: Range<f64>) -> ControlFlow<()> {
         let within = 0.5 * (secs.start + secs.end);
         match (self.one.leg(self.zero, within), self.other.leg(self.zero, within)) {
@@ -246,8 +245,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
         (0.25 * (limit - self.spent)).max(0.0)
     }
 
-    /// Visits the rest as its mean over a few samples. The bound is the largest possible distance
-    /// of the two paths.
+    /// Visits the rest as the mean of a few samples. The bound is the largest possible distance.
     fn sample(&mut self, one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>) -> ControlFlow<()> {
         let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
         let mean = gauss::mean(|places| places.map(|x| one.gap_at(other, centre + half * x).length()));

@@ -124,7 +124,6 @@ impl<V: Planar> Exports<V> {
         })
     }
 
-    /// Whether this piece belongs to the entity's current life.
     pub(super) fn is_of_this_life(&self, exported: &Exported<V>) -> bool {
         exported.life == self.life.1
     }
@@ -227,7 +226,6 @@ impl<V: Planar> Exports<V> {
         }
     }
 
-    /// When a replica that follows this DR vector freezes.
     pub(super) fn freezes_at(&self, belief: &Exported<V>) -> SharedInstant {
         belief.since + self.horizon
     }

@@ -209,8 +209,7 @@ impl<V: Planar> Ledger<V> {
         Some(self.pairs.get(receiver)?.settled(&self.exports))
     }
 
-    /// Returns whether the arrival of every copy to this receiver is known: then its accumulated
-    /// error is no estimate.
+    /// Returns whether every copy's arrival at this receiver is known: its error is no estimate.
     pub fn is_settled(&self, receiver: ReceiverId) -> bool {
         self.pairs.get(receiver).is_some_and(Pair::is_settled)
     }

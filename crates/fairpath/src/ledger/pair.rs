@@ -432,7 +432,6 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// The next arrival, if it is by `now`.
     #[inline]
     fn next_by(&self, now: SharedInstant) -> Option<CopyArrival> {
         self.summary.ahead.first().filter(|arrival| arrival.at <= now)

@@ -109,8 +109,7 @@ impl Relay {
         DrVector { generated_at, ..*vector }
     }
 
-    /// Records that this machine itself has sent a DR vector generated at this instant: restated
-    /// times lie after it.
+    /// Records a DR vector of this instant that this machine sent: restated times lie after it.
     pub fn on_sent(&mut self, entity: EntityId, generated_at: SharedInstant) {
         let last = self.last.entry(entity).or_insert(generated_at);
         *last = generated_at.max(*last);

@@ -20,8 +20,7 @@ pub struct Claim {
     pub due: SharedInstant,
     /// Priority: where not all due claims fit into a packet, the larger weight goes first.
     pub weight: f64,
-    /// The delay that the scheduler assumed, for the ledger to assume the same; `None` uses the
-    /// estimate at departure.
+    /// The delay that scheduler and ledger assume; `None` uses the estimate at departure.
     pub delay: Option<Span>,
     /// When the DR vector was generated, which identifies it.
     pub generated_at: SharedInstant,

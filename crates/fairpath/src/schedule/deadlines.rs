@@ -126,7 +126,6 @@ impl<T> Deadlines<T> {
         self.earliest[self.leaves()..][..self.rows.len()].to_vec()
     }
 
-    /// Rebuilds the tree for other receivers.
     fn rebuild(&mut self, dues: Vec<SharedInstant>) {
         let leaves = dues.len().next_power_of_two();
         self.earliest = vec![NEVER; leaves];

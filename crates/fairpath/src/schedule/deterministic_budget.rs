@@ -161,7 +161,6 @@ impl NextTurn {
         self.at <= trigger || self.was_sent_otherwise
     }
 
-    /// Computes the next turn after a copy at this trigger.
     fn pass(&mut self, trigger: u64, frequency: f64) {
         let wanted = 1.0 / frequency - self.credit;
         let interval = (wanted - Self::ROUNDING).ceil().max(1.0);

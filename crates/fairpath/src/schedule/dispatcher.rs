@@ -292,8 +292,7 @@ impl<V: Planar> Dispatcher<V> {
         self.due(receiver).is_some_and(|due| due <= now)
     }
 
-    /// Returns when [`poll_departures`](Self::poll_departures) may return something for this
-    /// receiver.
+    /// Returns when [`poll_departures`](Self::poll_departures) may have a copy for this receiver.
     pub fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
         let promised = self.config.liveness.and_then(|_| self.timers.due(receiver));
         [self.scheduler.poll_deadline(), self.claims.due(receiver), promised].into_iter().flatten().min()
@@ -402,8 +401,7 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Handles a report that came at `now`: the receiver has acknowledged everything that it
-    /// received before `until`.
+    /// Handles a report of `now`: the receiver has acknowledged all that arrived before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
         let Some(book) = self.receivers.get_mut(receiver) else { return };
         let until = match &self.config.trust {

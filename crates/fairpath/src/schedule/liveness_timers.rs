@@ -46,7 +46,6 @@ impl LivenessTimers {
         self.deadlines.first_due()
     }
 
-    /// When the next timer of this receiver expires.
     pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
         Some(self.deadlines.due(self.deadlines.position(receiver)?))
     }

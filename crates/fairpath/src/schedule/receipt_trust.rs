@@ -161,7 +161,6 @@ impl ReceiptAudit {
         }
     }
 
-    /// The one-way delay by the transport alone.
     pub(super) fn transport_delay(&self) -> Option<Span> {
         (self.transport.count > 0.0).then(|| Span::from_micros((0.5 * self.transport.value) as i64))
     }

@@ -133,7 +133,7 @@ impl Channel {
         self.outbox.push(message).map(drop)
     }
 
-    /// Announces an object to the peer. Its states and calls by datagram wait for the peer.
+    /// Announces an object. Its states and calls by datagram wait until the peer knows it.
     pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
         let number = self.outbox.push(message)?;
         self.announced.insert(object, number);
@@ -267,12 +267,11 @@ impl Channel {
         Some(bytes)
     }
 
-    /// Returns which of the peer's reliable messages have arrived.
     pub(super) fn received(&self) -> Received {
         self.inbox.received()
     }
 
-    /// Resumes the session on a new transport; `received` is the peer's. False if impossible.
+    /// Resumes on a new transport; `received` is what the peer has. False if that is impossible.
     pub(super) fn resume(&mut self, received: &Received, now: Now) -> bool {
         // The old transport may have delivered more than the last confirmation says.
         if !self.confirm(received) {
@@ -376,7 +375,6 @@ impl Channel {
             || self.poll_deadline(now).is_some_and(|at| at <= now.local)
     }
 
-    /// Returns when a datagram may leave.
     pub(super) fn speaks_at(&self, now: Now) -> LocalInstant {
         self.budget.when(Self::SPEAK_BYTES, now.local).max(self.datagram_at)
     }

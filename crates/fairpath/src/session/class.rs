@@ -106,8 +106,7 @@ impl Class {
         self
     }
 
-    /// Sets how many objects of the class one client may own. [`OBJECTS_PER_CLIENT_MAX`] limits all
-    /// classes together.
+    /// Sets how many of these one client may own. [`OBJECTS_PER_CLIENT_MAX`] limits all classes.
     #[must_use]
     pub fn at_most(mut self, per_client_max: usize) -> Self {
         self.per_client_max = per_client_max;

@@ -7,7 +7,6 @@ use super::message::{Call, Group, Part, Target};
 use crate::number::EntityId;
 use crate::time::{LocalInstant, Span};
 
-/// The key of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slot {
     /// A state group of an object.
@@ -151,7 +150,6 @@ impl NewestReceived {
         Ok(true)
     }
 
-    /// Removes the numbers of a removed object.
     pub(super) fn forget(&mut self, object: EntityId) {
         remove_of(&mut self.numbers, object);
     }

@@ -270,7 +270,6 @@ impl Grid {
         value.abs() < self.far
     }
 
-    /// Returns the nearest number of steps.
     #[inline]
     fn steps(&self, value: f64) -> i32 {
         // Half a step outwards, then truncated: rounding without a call on any machine.

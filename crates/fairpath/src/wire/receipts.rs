@@ -21,8 +21,7 @@ pub struct Receipt {
     pub received_at: SharedInstant,
     /// `received_at` minus the send time of the datagram. Negative if clocks differ by more.
     pub delay: Span,
-    /// The DR vectors in the datagram that were older than those the receiver already had. All
-    /// others were used.
+    /// The datagram's DR vectors older than those the receiver had. All others were used.
     pub stale: StaleSet,
 }
 
@@ -32,8 +31,7 @@ pub struct Feedback {
     /// The header; its nonce is the proof, the exclusive or of all acknowledged nonces.
     pub header: Header,
     /// Whether every datagram that had arrived by the send time is acknowledged here or confirmed.
-    /// If true, any other datagram sent long before is lost. If false, some did not fit or were
-    /// given up.
+    /// If true, any other sent long before is lost. If false, some did not fit or were given up.
     pub is_complete: bool,
     /// The receipts, in ascending order of packet numbers.
     pub receipts: Vec<Receipt>,

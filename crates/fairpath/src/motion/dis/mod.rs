@@ -37,7 +37,7 @@ pub struct Dis {
 }
 
 impl Dis {
-    /// Returns the motion that starts in `state`, as far as the model can express it.
+    /// Returns the motion that starts in `state`. Fields that the model does not use are zero.
     pub(super) fn from_state<V: Planar>(state: &State<V>, model: Model) -> Self {
         let mut dis = Self {
             model,
@@ -118,7 +118,6 @@ impl Dis {
         if self.model.is_body() { self.orientation } else { Quat::IDENTITY }
     }
 
-    /// How fast those axes turn.
     fn axes_rate(&self) -> Vec3 {
         if self.model.axes_turn() { self.angular_velocity } else { Vec3::ZERO }
     }

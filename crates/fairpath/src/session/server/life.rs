@@ -116,7 +116,6 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Closes a connection because of data on it, or for lack of data.
     pub(super) fn close(&mut self, id: ConnectionId, reason: CloseReason, now: SharedInstant) {
         let client = self.client_of(id);
         self.end_connection(id, reason);

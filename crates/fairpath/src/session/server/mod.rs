@@ -418,8 +418,7 @@ impl<V: Planar> Server<V> {
         channel.poll_datagram(&mut self.dispatcher, client.receiver(), &self.config.precision, now, bytes_max)
     }
 
-    /// Returns whether a connection has something to send by now: with many connections, cheaper
-    /// than polling each.
+    /// Returns whether a connection has something to send by now: cheaper than polling each.
     pub fn is_due(&self, id: ConnectionId, now: SharedInstant) -> bool {
         let member = self.client_of(id).and_then(|client| Some((client, self.members.get(&client)?)));
         member.is_some_and(|(client, member)| {

@@ -145,7 +145,6 @@ impl<V: Planar> Server<V> {
         changes
     }
 
-    /// Checks whether a client sees this one object.
     fn look(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
         let Self { members, objects, scope, .. } = self;
         let (Some(member), Some(known)) = (members.get(&client), objects.get(&object)) else { return };
