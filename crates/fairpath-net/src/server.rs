@@ -214,7 +214,7 @@ impl<V: Planar> NetServer<V> {
     }
 
     /// Accepts no new clients, waits up to `within` for connected clients to confirm reliable
-    /// messages, tells them that the session has ended, and stops. Returns whether they did.
+    /// messages, tells them that the session has ended, and stops. Returns whether all confirmed.
     pub fn shutdown(mut self, within: Duration) -> bool {
         self.task.finish(within)
     }
@@ -417,7 +417,7 @@ pub(crate) fn serve<V: Planar>(shared: &Arc<SharedServer<V>>, endpoint: &Endpoin
     tokio::spawn(drive(Arc::clone(shared)));
 }
 
-/// Refuses new clients, closes all connections, and returns whether all messages were confirmed.
+/// Refuses new clients, waits for confirmations and closes. Returns whether all was confirmed.
 pub(crate) async fn finish<V: Planar>(
     shared: &SharedServer<V>,
     endpoint: &Endpoint,

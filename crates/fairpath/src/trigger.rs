@@ -13,8 +13,9 @@ use crate::vector::{Planar, Vector};
 pub enum Trigger {
     /// Fires when the truth is farther than `threshold` from the exported position.
     Distance {
-        /// In world units. Half of it sends a turning entity 1.4 times as often (the error grows
-        /// with t²). Above a body width, hits look unfair. 0.3 for a tank of 6 × 2.8 at 25 u/s.
+        /// In world units. Half of it sends a turning entity about 1.4 times as often (the error
+        /// grows with t²). Above a body width, hits look unfair. 0.3 for a tank of 6 × 2.8 at 25
+        /// u/s.
         threshold: f64,
     },
     /// Fires when the truth is farther than `threshold` from the *line* of the exported path.

@@ -105,27 +105,16 @@ pub struct Star<V: Planar, W: Watch<V> = ()> {
 
 #[derive(Debug)]
 enum Event {
-    Datagram {
-        to: ReceiverId,
-        bytes: Vec<u8>,
-    },
-    Feedback {
-        from: ReceiverId,
-        bytes: Vec<u8>,
-    },
+    /// A datagram reaches a receiver.
+    Datagram { to: ReceiverId, bytes: Vec<u8> },
+    /// Feedback reaches the sender.
+    Feedback { from: ReceiverId, bytes: Vec<u8> },
     /// The transport's acknowledgement of a datagram that left at `sent_at` reaches the sender.
-    Acknowledged {
-        from: ReceiverId,
-        sent_at: SharedInstant,
-    },
-    Request {
-        from: ReceiverId,
-        request: fairpath::clock::Request,
-    },
-    Reply {
-        to: ReceiverId,
-        reply: fairpath::clock::Reply,
-    },
+    Acknowledged { from: ReceiverId, sent_at: SharedInstant },
+    /// A request for the time reaches the sender.
+    Request { from: ReceiverId, request: fairpath::clock::Request },
+    /// The sender's reply reaches the receiver.
+    Reply { to: ReceiverId, reply: fairpath::clock::Reply },
 }
 
 impl<V: Planar> Star<V> {

@@ -34,7 +34,7 @@ pub enum Message {
     Destroy(EntityId),
     /// The client claims an object; the number is the term of ownership that it knows.
     Claim(EntityId, u64),
-    /// The client returns an object to the server; the number is the known term.
+    /// The client returns an object to the server; the number is the term that it knows.
     Release(EntityId, u64),
     /// A reliable, ordered call.
     Call(Call),

@@ -84,7 +84,8 @@ impl<V: Planar> Scope<V> for Within {
     }
 }
 
-/// A client sees the `count` objects of other owners nearest to its own; without any, none.
+/// A client sees the `count` objects of other owners nearest to its own. Without objects it sees
+/// none.
 ///
 /// For crowds: the bytes and the cost of a client are bounded, however many objects there are. A
 /// new object becomes visible at the next check

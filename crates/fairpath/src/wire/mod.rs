@@ -45,12 +45,13 @@ pub use updates::{Updates, decode_updates, encode_updates, pack_updates};
 /// The version of the wire format that this library writes, and the only one it reads.
 pub const VERSION: u8 = 2;
 
-/// Most DR vectors in one message: a byte. A datagram for every path holds about 120 linear ones.
+/// Most DR vectors in one message: their number is a byte. A datagram that passes every path holds
+/// about 120 linear ones.
 pub const VECTORS_MAX: usize = 255;
 
 /// Datagrams acknowledged in one feedback message are less than this apart: at a larger distance
 /// the 16 bits on the wire are ambiguous.
 pub const PACKETS_SPAN: u64 = 1 << 15;
 
-/// Most receipts in one message: a byte. At 60 packets per second, four unconfirmed seconds.
+/// Most receipts in one message: their number is a byte. At 60 packets per second, four seconds.
 pub const RECEIPTS_MAX: usize = 255;

@@ -19,7 +19,7 @@ pub struct Receipt {
     pub packet: PacketNumber,
     /// When the datagram arrived, on the receiver's estimate of the shared clock.
     pub received_at: SharedInstant,
-    /// `received_at` minus the send time of the datagram. Negative if clocks differ by more.
+    /// `received_at` minus the send time of the datagram. Negative if clocks differ more.
     pub delay: Span,
     /// The datagram's DR vectors older than those the receiver had. All others were used.
     pub stale: StaleSet,
