@@ -72,8 +72,7 @@ impl AdaptiveDelay {
         }
     }
 
-    /// Adds the delay of a packet that arrived at `now`: its arrival minus the instant it
-    /// describes.
+    /// Adds the delay of a packet that arrived at `now`: arrival minus described instant.
     ///
     /// For use with [`Interpolation`](super::Interpolation) the clocks need not agree: their
     /// difference is part of every delay.
@@ -101,7 +100,6 @@ impl AdaptiveDelay {
         self.sorted.insert(self.sorted.partition_point(|sample| *sample < took), took);
     }
 
-    /// Returns the delay that the chosen share of samples does not exceed.
     fn quantile(&self) -> Span {
         let rank = (self.config.share.clamp(0.0, 1.0) * self.sorted.len() as f64).ceil() as usize;
         self.sorted.get(rank.max(1) - 1).copied().unwrap_or(Span::ZERO)

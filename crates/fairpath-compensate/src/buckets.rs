@@ -71,8 +71,7 @@ pub enum BucketOutcome {
     Bucket(i64),
     /// The same participant has a newer one in its bucket. Dropped.
     Superseded,
-    /// Its bucket has been opened. It is not played, but it becomes the participant's last message
-    /// if there is no newer one.
+    /// Its bucket was opened. Not played, but the participant's last message unless a newer exists.
     Late,
     /// It is more than [`BUCKETS_MAX`] buckets ahead. Dropped.
     TooFarAhead,
@@ -83,8 +82,7 @@ pub enum BucketOutcome {
 /// The messages that are played together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket<T> {
-    /// The number of the bucket: it covers the instants from `number` lengths after zero to the
-    /// next.
+    /// The bucket's number: it covers the instants from `number` lengths after zero to the next.
     pub number: i64,
     /// The messages in it, by participant.
     pub fresh: Vec<(u32, T)>,
@@ -150,8 +148,7 @@ impl<T: Clone> Buckets<T> {
         }
     }
 
-    /// Returns how many buckets were skipped because [`poll`](Self::poll) was not called for too
-    /// long.
+    /// Returns the buckets skipped because [`poll`](Self::poll) was not called for too long.
     pub fn skipped_count(&self) -> u64 {
         self.skipped_count
     }

@@ -1,12 +1,10 @@
 use std::fmt;
 
-/// Inputs stored at the server and applied there when their event happens (an open idea in Buchheit
-/// 2004).
+/// Inputs stored at the server and applied at their event (an open idea in Buchheit 2004).
 ///
 /// Prediction hides delay but does not shorten it: a player learns of an event half a round trip
 /// late, and its reaction arrives another half later. A player that can say beforehand "if this
-/// happens, do that" reacts at once. The game defines the events; the server checks them every
-/// tick.
+/// happens, do that" reacts at once. The game defines events; the server checks them every tick.
 ///
 /// ```
 /// use fairpath_compensate::{Contingencies, Contingency};

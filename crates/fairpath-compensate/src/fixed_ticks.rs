@@ -52,8 +52,7 @@ pub struct FixedTicks<G: Simulate> {
     predicted: G::State,
 }
 
-/// How many ticks a client may be ahead of the newest received state; beyond it the prediction
-/// starts anew.
+/// Ticks that a client may be ahead of the newest received state before it starts anew.
 ///
 /// 512: five seconds at 100 ticks a second, and the most that is ever replayed at once. Lower than
 /// a round trip, and inputs of a distant client never arrive in time; far higher, and a server that
@@ -180,8 +179,7 @@ impl<G: Simulate> FixedTicks<G> {
         self.inputs.last(count)
     }
 
-    /// Returns the run of the server that the inputs are for. A packet carries it, so that another
-    /// run does not apply them.
+    /// Returns the server's run that the inputs are for. Packets carry it: other runs ignore them.
     pub fn epoch(&self) -> Option<Epoch> {
         self.epochs.current()
     }

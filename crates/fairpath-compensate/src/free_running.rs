@@ -83,8 +83,7 @@ pub enum ReplyVerdict {
     Used,
     /// It is not newer than the known state. Nothing changed.
     Stale,
-    /// The server has restarted. The prediction starts from its state; inputs sent to the old run
-    /// are forgotten.
+    /// The server has restarted. Prediction starts from its state; older inputs are forgotten.
     Restarted,
     /// It acknowledges an input that was never sent. The client shows its state as it is. Which
     /// inputs it lacks is unknown, so no older input is replayed on it.
@@ -227,8 +226,7 @@ impl<G: Simulate> FreeRunning<G> {
         ReplyVerdict::Restarted
     }
 
-    /// Returns from when on inputs are replayed: from where the server was in its input, or from
-    /// the first input it does not have.
+    /// Returns from when on inputs are replayed: where the server was, or the first it lacks.
     fn starts_at(&self) -> Option<LocalInstant> {
         let next = self.inputs.iter().next().map(|(stamp, _)| stamp);
         match (&self.playing, next) {

@@ -69,8 +69,7 @@ impl<S: Copy + Ord, I: Clone> InputBuffer<S, I> {
         Self { entries: VecDeque::with_capacity(capacity), capacity, overflow_count: 0, newest: None }
     }
 
-    /// Stores an input. Stamps must grow. If a clock jumps back, the result says so and the caller
-    /// must correct it.
+    /// Stores an input. Stamps must grow. If a clock jumps back, the result says so; correct it.
     pub fn push(&mut self, stamp: S, input: I) -> Pushed {
         if self.newest.is_some_and(|newest| stamp < newest) {
             return Pushed::NotNewer;
@@ -115,8 +114,7 @@ impl<S: Copy + Ord, I: Clone> InputBuffer<S, I> {
         self.iter().skip(self.entries.len().saturating_sub(count))
     }
 
-    /// Removes all inputs, but remembers their stamps: an acknowledgement on its way is still
-    /// recognised.
+    /// Removes all inputs but remembers their stamps, to recognise acknowledgements on their way.
     pub fn clear(&mut self) {
         self.entries.clear();
     }

@@ -34,8 +34,7 @@ pub struct InputQueue<I> {
     statistics: (u64, u64),
 }
 
-/// How far ahead of the next played tick an input may be, in ticks, and how many padded ticks are
-/// remembered.
+/// Ticks that an input may be ahead of the next played tick, and padded ticks remembered.
 ///
 /// 1024: ten seconds at 100 ticks a second, more than any client needs to be ahead. It bounds what
 /// a client can make the server store.
@@ -118,8 +117,7 @@ impl<I: Clone> InputQueue<I> {
     /// packet is from before the last restart: ignore its inputs.
     ///
     /// A restart removes all waiting inputs. Only for clients whose tick count can restart
-    /// ([`FixedTicks::alignment`](super::FixedTicks::alignment)). The number wraps only after 2³²
-    /// restarts.
+    /// ([`FixedTicks::alignment`](super::FixedTicks::alignment)). It wraps after 2³² restarts.
     pub fn handle_alignment(&mut self, alignment: u32) -> bool {
         if alignment > self.alignment {
             self.alignment = alignment;

@@ -61,8 +61,7 @@ pub enum Source {
     Interpolated,
     /// No newer state has arrived: the entity moves straight on.
     Extrapolated,
-    /// No newer state has arrived for too long, or the history does not reach back that far: the
-    /// entity stands.
+    /// No newer state came for too long, or the history is too short: the entity stands.
     Held,
 }
 

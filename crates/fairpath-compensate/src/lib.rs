@@ -1,9 +1,8 @@
 #![doc = include_str!("../README.md")]
 //! # Parts
 //!
-//! [`place`](fairpath::place) answers where *other* players are now. This crate covers the player's
-//! own inputs, other players shown in the known past, and a server that judges shots by what the
-//! shooter saw.
+//! [`place`](fairpath::place) answers where *other* players are now. This crate covers own inputs,
+//! other players shown in the known past, and a server that judges shots by what the shooter saw.
 //!
 //! ```text
 //! client                                             server
@@ -46,9 +45,9 @@
 //! prediction is off by what J does to the player's velocity. The tests of the reference games
 //! check both, over links with jitter, 30 % loss and reordering.
 //!
-//! Every buffer has a bound with a name. Overflow, unknown stamps, a clock that jumps, a server
-//! that restarts and a silence of any length are reported by a value, never by a freeze or an
-//! unbounded replay.
+//! Every buffer has a named bound. Overflow, unknown stamps, a clock that jumps, a server that
+//! restarts and a silence of any length are reported as values, never as a freeze or an endless
+//! replay.
 
 mod adaptive_delay;
 mod buckets;
@@ -116,8 +115,7 @@ pub trait Simulate {
     /// What a player does during a tick.
     type Input: Clone;
 
-    /// Plays `ticks` ticks with `input`. Playing many ticks at once must equal playing them one by
-    /// one.
+    /// Plays `ticks` ticks with `input`. Many ticks at once must equal playing them one by one.
     fn step(&self, state: &mut Self::State, input: &Self::Input, ticks: u32);
 }
 
@@ -125,8 +123,7 @@ pub trait Simulate {
 mod toy {
     use super::Simulate;
 
-    /// A cart on a rail: the input is its acceleration per tick. The state is position and
-    /// velocity.
+    /// A cart on a rail: input is acceleration per tick, state is position and velocity.
     pub(super) struct Rail;
 
     impl Simulate for Rail {

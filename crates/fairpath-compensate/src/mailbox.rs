@@ -43,8 +43,7 @@ pub enum Delivered {
     Overwrote,
     /// It or a newer one has arrived before. Dropped.
     Stale,
-    /// There is no room, and waiting messages are never overwritten. Refused: the sender must
-    /// repeat it.
+    /// There is no room, and nothing waiting is overwritten: the sender must repeat it.
     Full,
 }
 

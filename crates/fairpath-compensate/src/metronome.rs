@@ -68,8 +68,7 @@ pub struct Lead {
 /// second one needs.
 pub const REPORTS_PER_NUDGE: u32 = 64;
 
-/// The most ticks given back at once: a pause of 80 ms at 100 ticks a second is a hiccup, a longer
-/// one a stall.
+/// Most ticks given back at once: 80 ms at 100 ticks a second is a hiccup, more is a stall.
 const GIVEN_BACK_MAX: i32 = 8;
 
 impl Lead {
@@ -82,11 +81,9 @@ impl Lead {
     }
 
     /// Takes the report that the input for tick `of_tick` arrived `margin` ticks before it was
-    /// needed (negative: too late), while this client is at `tick`. Returns by how many ticks to be
-    /// farther ahead.
+    /// needed (negative: too late), while this client is at `tick`. Returns the ticks to add.
     ///
-    /// Ignores reports about inputs from before the last nudge: they say nothing about the present
-    /// lead.
+    /// Ignores reports about inputs from before the last nudge, which had another lead.
     pub fn report(&mut self, of_tick: u64, margin: i32, tick: u64) -> i32 {
         if of_tick < self.valid_from {
             return 0;

@@ -5,8 +5,7 @@ use fairpath::time::{SharedInstant, Span};
 /// Holds messages for a presentation delay, so that every client presents them at the same instant.
 ///
 /// A message that arrives early waits. As long as no client is farther away than the delay, all
-/// present it at the same instant. A message that arrives later is presented at once, unless a
-/// newer one has been.
+/// present it at the same instant. A later one is presented at once, unless a newer one has been.
 ///
 /// ```
 /// use fairpath_compensate::Presentation;

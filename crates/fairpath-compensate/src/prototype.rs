@@ -64,8 +64,7 @@ impl<G: PositionOffset> Prototype<G> {
         is_newer
     }
 
-    /// Returns the newest state one round trip later, with the player moved by the inputs of that
-    /// time.
+    /// Returns the newest state one round trip later: the player moved by the inputs since.
     pub fn predict(&self, game: &G, now: LocalInstant) -> G::State {
         let now = self.clock.at(now);
         let ahead = self.round_trip.mean();
@@ -94,16 +93,14 @@ impl<G: PositionOffset> Prototype<G> {
     }
 }
 
-/// A running estimate of the round trip, from pings: a mean that weights each new one by 1/8, as in
-/// TCP.
+/// An estimate of the round trip from pings: a mean that weights each new one by 1/8, as in TCP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrip {
     mean: Option<Span>,
 }
 
 impl RoundTrip {
-    /// The longest accepted round trip. A clock that jumps between ping and answer must not show
-    /// the future.
+    /// The longest accepted round trip. A clock that jumps meanwhile must not show the future.
     pub const BELIEVED_MAX: Span = super::EXTRAPOLATION_MAX;
 
     /// Adds a measured round trip. Ignores negative ones and those above

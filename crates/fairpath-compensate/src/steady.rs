@@ -5,8 +5,7 @@ use fairpath::time::{LocalInstant, Span};
 /// The longest accepted step of a clock. A longer step counts as this much, a step back as nothing.
 ///
 /// 500 ms: a stall that a player still waits through. Shorter, and a busy machine loses time that
-/// really passed; longer, and a clock that is set (or a machine that slept) makes the game race to
-/// catch up.
+/// really passed; longer, and a clock that is set (or a machine that slept) makes the game race.
 pub const GAP_MAX: Span = Span::from_millis(500);
 
 /// A clock that never goes back and never jumps far ahead.
@@ -22,7 +21,6 @@ struct Reading {
 }
 
 impl Steady {
-    /// Returns the steady time when the real clock shows `now`.
     pub(super) fn at(&self, now: LocalInstant) -> LocalInstant {
         match self.last {
             Some(last) => last.steady + (now - last.clock).max(Span::ZERO).min(GAP_MAX),

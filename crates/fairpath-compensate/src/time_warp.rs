@@ -40,8 +40,7 @@ pub struct TimeWarp<V: Vector> {
 /// How far a server can rewind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeWarpConfig {
-    /// How long the past is kept. Default 1 s. If it is less than `rewind_max`, it bounds rewinding
-    /// instead.
+    /// How long the past is kept. Default 1 s. If below `rewind_max`, it bounds rewinding.
     pub history: Span,
     /// The maximum time that a shot is rewound. Default 250 ms. Lower, and players with long delays
     /// must aim ahead by the rest; higher, and their targets are hit farther behind cover. Example:

@@ -3,8 +3,7 @@ use std::collections::BTreeMap;
 use super::Simulate;
 use super::input_queue::AHEAD_MAX;
 
-/// Trailing state synchronisation (Cronin and others): several copies of the world, each further
-/// behind.
+/// Trailing state synchronisation (Cronin and others): copies of the world, each further behind.
 ///
 /// The leading copy plays every command at once. The others play the same ticks later, when late
 /// commands have had time to arrive. When a trailing copy plays a command that the copy ahead of it

@@ -10,7 +10,6 @@ use tokio::sync::oneshot;
 
 /// Interval of checks whether everything is confirmed.
 pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(5);
-/// Time for peers to receive the close.
 pub(crate) const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
 /// A task in the background. Dropping it stops the task at once and waits for its end.

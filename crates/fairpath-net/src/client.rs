@@ -42,16 +42,14 @@ pub struct NetClientConfig {
     /// The send budget, for [`Congestion::Steady`]. Set it to the session's budget. Default
     /// [`Budget::default`].
     pub budget: Budget,
-    /// Time limit of one connection attempt. Default 5 s: two round trips of the slowest link, lost
-    /// twice.
+    /// Time limit of one connection attempt. Default 5 s: two slowest round trips, lost twice.
     pub connect_within: Duration,
     /// Pause after the first failed attempt. Each further failure doubles it. Default 250 ms.
     pub retry_after_min: Duration,
     /// Longest pause between attempts. Default 4 s. Much longer, and players press the button
     /// themselves; much shorter, and a crowd of clients keeps a server from starting.
     pub retry_after_max: Duration,
-    /// The client's own clock. Default [`Clock::unix`]. It need not be right: the session
-    /// synchronises it.
+    /// The client's own clock. Default [`Clock::unix`]. The session synchronises it.
     pub clock: Clock,
 }
 
@@ -110,8 +108,7 @@ pub struct NetClient<V: Planar> {
     shared: Arc<SharedClient<V>>,
 }
 
-/// A thread that many clients share, for bots and load tests. A single client starts a thread of
-/// its own.
+/// A thread that many clients share, for bots and load tests. A single client starts its own.
 ///
 /// Dropping it ends the clients on it without telling the server.
 #[derive(Debug)]
@@ -211,7 +208,6 @@ impl ClientThread {
     }
 }
 
-/// State shared by the client's thread and the game.
 #[derive(Debug)]
 pub(crate) struct SharedClient<V: Planar> {
     inner: Mutex<ClientInner<V>>,
@@ -236,8 +232,7 @@ impl<V: Planar> SharedClient<V> {
         Self { inner: Mutex::new(inner), clock, wake: Arc::new(Notify::new()) }
     }
 
-    /// Gives access to the session. Reads the clock inside the lock, so that the session never sees
-    /// time run backwards.
+    /// Gives access to the session. Reads the clock inside the lock: time never runs backwards.
     pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
         let mut inner = lock(&self.inner);
         let result = turn(&mut inner.session, self.clock.local());
@@ -264,7 +259,6 @@ impl<V: Planar> SharedClient<V> {
         }
     }
 
-    /// The status of the connection.
     pub(crate) fn status(&self) -> ClientStatus {
         let inner = lock(&self.inner);
         let quic = inner.sender.as_ref().map(|sender| sender.connection().quic_statistics());
@@ -279,7 +273,6 @@ impl<V: Planar> SharedClient<V> {
         }
     }
 
-    /// Runs the session's loop once.
     fn pump(&self) -> Pause {
         let mut inner = lock(&self.inner);
         let ClientInner { session, sender, closed_for, .. } = &mut *inner;
@@ -302,8 +295,7 @@ impl<V: Planar> SharedClient<V> {
 
 // ── the thread
 
-/// Stays connected until told to stop, or until `stop` is dropped. Returns whether every reliable
-/// message was confirmed.
+/// Stays connected until `stop` is sent or dropped. Returns whether all messages were confirmed.
 pub(crate) async fn run<V: Planar>(
     shared: Arc<SharedClient<V>>,
     connector: Connector,
@@ -419,7 +411,6 @@ async fn run_connection<V: Planar>(
     reason.or(closed_for)
 }
 
-/// Opens connections to one server.
 #[derive(Clone)]
 pub(crate) enum Connector {
     Quic {
@@ -443,7 +434,6 @@ pub(crate) struct Routes(Mutex<RouteState>);
 struct RouteState {
     direct: SocketAddr,
     relay: Option<SocketAddr>,
-    /// Whether the next attempt uses the relay.
     is_relay_next: bool,
 }
 
@@ -452,7 +442,6 @@ impl Routes {
         Self(Mutex::new(RouteState { direct: address, relay: None, is_relay_next: false }))
     }
 
-    /// Replaces the direct address.
     #[cfg(feature = "peer")]
     pub(crate) fn set_direct(&self, address: SocketAddr) {
         lock(&self.0).direct = address;
@@ -466,8 +455,7 @@ impl Routes {
         routes.is_relay_next = true;
     }
 
-    /// The address for the next attempt after this many failures: the direct one first, then both
-    /// in turn.
+    /// The address to try after this many failures: the direct one first, then both in turn.
     fn next(&self, failed: u32) -> SocketAddr {
         let mut routes = lock(&self.0);
         let takes_relay = failed > 0 && routes.is_relay_next;
@@ -532,7 +520,6 @@ impl Connector {
     }
 }
 
-/// The QUIC settings of a client: trusted servers, protocol, and its own certificate if any.
 pub(crate) fn quic_client_config(
     trust: &Trust,
     alpn: &[u8],
@@ -554,7 +541,6 @@ pub(crate) fn any_local_address(server: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Data from the server.
 struct ClientInbound<V: Planar>(Arc<SharedClient<V>>);
 
 impl<V: Planar> Inbound for ClientInbound<V> {
@@ -571,7 +557,6 @@ impl<V: Planar> Inbound for ClientInbound<V> {
     }
 }
 
-/// Data for the server.
 struct ClientOutbound<'a, V: Planar> {
     session: &'a mut Client<V>,
     now: LocalInstant,

@@ -23,8 +23,7 @@ pub enum Congestion {
     Steady,
     /// The classic TCP controller: halves the window at every loss.
     NewReno,
-    /// Today's TCP controller and quinn's default: reduces the window to seven tenths at every
-    /// loss.
+    /// Today's TCP controller, quinn's default: reduces the window to 7/10 at every loss.
     Cubic,
     /// Estimates the bandwidth of the link. Experimental in quinn.
     Bbr,

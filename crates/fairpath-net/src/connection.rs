@@ -18,7 +18,6 @@ use crate::token_bucket::TokenBucket;
 
 /// The ALPN protocol name of a session over plain QUIC.
 pub(crate) const ALPN_NATIVE: &[u8] = b"fairpath/1";
-/// The ALPN protocol name of WebTransport.
 #[cfg(feature = "web")]
 pub(crate) const ALPN_WEB: &[u8] = wtransport::tls::WEBTRANSPORT_ALPN;
 
@@ -33,7 +32,6 @@ pub enum Transport {
     WebTransport,
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     quic: quinn::Connection,
@@ -43,7 +41,6 @@ pub(crate) struct Connection {
     empty_buffer_space: usize,
 }
 
-/// A stream to write to.
 #[derive(Debug)]
 pub(crate) enum SendStream {
     Quic(quinn::SendStream),
@@ -51,7 +48,6 @@ pub(crate) enum SendStream {
     Web(wtransport::SendStream),
 }
 
-/// A stream to read from.
 #[derive(Debug)]
 pub(crate) enum ReceiveStream {
     Quic(quinn::RecvStream),
@@ -69,7 +65,6 @@ impl<E: std::error::Error> From<E> for ConnectionLost {
     }
 }
 
-/// Handles everything that a peer sends.
 pub(crate) trait Inbound: Send + Sync + 'static {
     fn on_stream(&self, bytes: &[u8]);
     fn on_unordered(&self, bytes: &[u8]);
@@ -82,20 +77,16 @@ pub(crate) trait Inbound: Send + Sync + 'static {
 const UNORDERED_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
 /// Streams of each kind that WebTransport itself needs.
 const STREAMS_OF_WEB: u32 = 8;
-/// Bytes that a peer may have in flight on streams: two full windows of unordered messages of
-/// medium size, and the ordered stream.
+/// Bytes in flight on streams: two windows of medium unordered messages, and the ordered stream.
 const RECEIVE_WINDOW_BYTES: u32 = 512 * 1024;
 const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_MAX);
 /// Space for one datagram of any size that fits into a packet, and never for two.
 const DATAGRAM_BUFFER_BYTES: usize = 2_048;
-/// Received datagrams that were not read yet: half a second of a full budget. The oldest are
-/// dropped first.
+/// Received unread datagrams: half a second of a full budget. The oldest are dropped first.
 const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
-/// QUIC closes a connection on which no packet arrives for this long. The session notices earlier,
-/// by its own timeout.
+/// QUIC closes a connection silent for this long. The session notices earlier, by its own timeout.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The QUIC settings of a session.
 pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn::TransportConfig {
     let mut config = quinn::TransportConfig::default();
     config
@@ -153,12 +144,10 @@ impl Connection {
         proven_fingerprint(&self.quic)
     }
 
-    /// The round trip as QUIC measures it.
     pub(crate) fn round_trip(&self) -> Span {
         Span::from_micros(i64::try_from(self.quic.rtt().as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// The counters of QUIC itself.
     pub(crate) fn quic_statistics(&self) -> quinn::ConnectionStats {
         self.quic.stats()
     }
@@ -177,8 +166,7 @@ impl Connection {
         self.quic.max_datagram_size()
     }
 
-    /// Sends a datagram. If the path has just become narrower the datagram is lost, as it would
-    /// have been a little later.
+    /// Sends a datagram. If the path has just become narrower, the datagram is lost.
     pub(crate) fn send_datagram(&self, bytes: Vec<u8>) {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {
@@ -195,7 +183,6 @@ impl Connection {
         Ok(self.quic.read_datagram().await?)
     }
 
-    /// Opens the ordered stream, at the client's end.
     pub(crate) async fn open_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {
@@ -206,8 +193,7 @@ impl Connection {
         Ok((SendStream::Quic(sending), ReceiveStream::Quic(receiving)))
     }
 
-    /// Waits for the ordered stream, at the server's end. The stream exists once the client has
-    /// written to it.
+    /// Waits for the ordered stream at the server's end. It exists once the client has written.
     pub(crate) async fn accept_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {
@@ -282,8 +268,7 @@ impl ReceiveStream {
     }
 }
 
-/// Hands everything that arrives to `inbound` until the connection ends. Returns the reason that
-/// the peer gave.
+/// Hands arrivals to `inbound` until the connection ends. Returns the reason that the peer gave.
 pub(crate) async fn listen<I: Inbound>(
     connection: &Connection,
     stream: ReceiveStream,

@@ -82,7 +82,6 @@ impl ConnectionLimiter {
         true
     }
 
-    /// An admitted handshake has ended, well or not.
     pub(crate) fn on_handshake_over(&mut self, address: IpAddr) {
         self.handshakes -= 1;
         if let Some(record) = self.addresses.get_mut(&address_block(address)) {
@@ -99,7 +98,6 @@ impl ConnectionLimiter {
         }
     }
 
-    /// An admitted connection has ended.
     pub(crate) fn on_gone(&mut self, address: IpAddr) {
         if let Some(record) = self.addresses.get_mut(&address_block(address)) {
             record.connections -= 1;

@@ -20,7 +20,6 @@ use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureSc
 /// A certificate and its private key.
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
-    /// The chain as PEM.
     chain_pem: String,
     key: PrivateKeyDer<'static>,
     key_pem: String,
@@ -72,8 +71,7 @@ impl Identity {
         Ok(Self { chain: vec![certificate.der().clone()], chain_pem, key: key.into(), key_pem })
     }
 
-    /// Loads a certificate and key from PEM files. The first certificate of the chain is the
-    /// server's.
+    /// Loads a certificate and key from PEM files. The chain's first is the server's.
     pub fn load(chain: &Path, key: &Path) -> Result<Self, IdentityError> {
         let (chain, chain_pem) = load_certificates(chain)?;
         let key_pem = std::fs::read_to_string(key).map_err(file_error(key))?;
@@ -98,15 +96,13 @@ impl Identity {
         Fingerprint::of(&self.chain[0])
     }
 
-    /// A key derived from the private key. With it a restarted server tells clients that their old
-    /// connections have ended.
+    /// Derived from the private key: a restarted server tells clients that connections ended.
     pub(crate) fn reset_key(&self) -> ring::hmac::Key {
         let secret = digest(&SHA256, &[b"fairpath stateless reset", self.key.secret_der()].concat());
         ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_ref())
     }
 
-    /// The TLS settings of a server with this identity for these protocols. With a verifier,
-    /// clients are asked for a certificate.
+    /// The TLS settings of a server for these protocols. A verifier asks clients for a certificate.
     pub(crate) fn tls(
         &self,
         alpn: &[&[u8]],
@@ -196,8 +192,7 @@ impl std::error::Error for NotAFingerprint {}
 pub enum Trust {
     /// A server with a certificate of such a fingerprint, whatever its name and expiry.
     Pinned(Vec<Fingerprint>),
-    /// A server whose certificate is one of these or signed by one of them, and is valid for the
-    /// name asked for.
+    /// A server whose certificate is one of these or signed by one, and valid for the name.
     Certificates(Vec<CertificateDer<'static>>),
 }
 
@@ -207,8 +202,7 @@ impl Trust {
         load_certificates(path).map(|(certificates, _)| Self::Certificates(certificates))
     }
 
-    /// The TLS settings of a client for this protocol. Shows `identity` to servers that ask for a
-    /// certificate.
+    /// The TLS settings of a client for this protocol. Shows `identity` to servers that ask.
     pub(crate) fn tls(
         &self,
         alpn: &[u8],
@@ -238,7 +232,6 @@ impl Trust {
     }
 }
 
-/// Decides which client certificates a server accepts.
 pub(crate) type ClientVerifier = Arc<dyn ClientCertVerifier>;
 
 /// The methods that all verifiers share: the peer must have signed with the key of its certificate.

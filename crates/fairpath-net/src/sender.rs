@@ -9,7 +9,6 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::connection::{Connection, SendStream};
 
-/// A source of data for the peer.
 pub(crate) trait Outbound {
     fn poll_stream(&mut self) -> Option<Vec<u8>>;
     fn poll_unordered(&mut self) -> Option<Vec<u8>>;
@@ -31,7 +30,6 @@ pub struct Departures {
     pub held_back: u64,
 }
 
-/// Sends to one peer.
 #[derive(Debug)]
 pub(crate) struct PeerSender {
     connection: Arc<Connection>,
@@ -43,7 +41,6 @@ pub(crate) struct PeerSender {
     departures: Departures,
 }
 
-/// The result of one pass over the data to send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SendProgress {
     /// Something was sent; there may be more.
@@ -131,8 +128,7 @@ impl PeerSender {
     }
 }
 
-/// Moves messages to a queue, each only once there is a place for it. Returns whether there was
-/// one.
+/// Moves messages to a queue while there is room. Returns whether a message moved.
 fn fill(queue: &mpsc::Sender<Vec<u8>>, mut poll: impl FnMut() -> Option<Vec<u8>>) -> bool {
     let mut has_sent = false;
     while let Ok(place) = queue.try_reserve()

@@ -36,8 +36,7 @@ use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
 /// Where and how a server listens.
 #[derive(Debug)]
 pub struct NetServerConfig {
-    /// The address to listen on. With port 0 the system chooses one, which [`NetServer::address`]
-    /// returns.
+    /// The address to listen on. With port 0 the system chooses it: see [`NetServer::address`].
     pub listen: SocketAddr,
     /// The server's certificate and key.
     pub identity: Identity,
@@ -215,14 +214,12 @@ impl<V: Planar> NetServer<V> {
     }
 
     /// Accepts no new clients, waits up to `within` for connected clients to confirm reliable
-    /// messages, tells them that the session has ended, and stops. Returns whether all was
-    /// confirmed.
+    /// messages, tells them that the session has ended, and stops. Returns whether all confirmed.
     pub fn shutdown(mut self, within: Duration) -> bool {
         self.task.finish(within)
     }
 }
 
-/// A server on the list of a lobby.
 #[cfg(feature = "lobby")]
 struct AnnouncedServer<V: Planar> {
     shared: Arc<SharedServer<V>>,
@@ -239,7 +236,6 @@ impl<V: Planar> LobbyMember for AnnouncedServer<V> {
     }
 }
 
-/// State shared by the server's thread and the game.
 #[derive(Debug)]
 pub(crate) struct SharedServer<V: Planar> {
     inner: Mutex<ServerInner<V>>,
@@ -259,8 +255,7 @@ pub(crate) struct ServerInner<V: Planar> {
     measured_at: Instant,
 }
 
-/// Interval at which the session is given QUIC's round trips: several per half-life of its
-/// estimate.
+/// Interval at which the session gets QUIC's round trips: several per half-life of its estimate.
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 
 impl<V: Planar> SharedServer<V> {
@@ -282,8 +277,7 @@ impl<V: Planar> SharedServer<V> {
         result
     }
 
-    /// Gives access to the session. Reads the clock inside the lock, so that the session never sees
-    /// time run backwards.
+    /// Gives access to the session. Reads the clock inside the lock: time never runs backwards.
     fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         let mut inner = lock(&self.inner);
         let result = turn(&mut inner.session, self.clock.shared());
@@ -292,7 +286,6 @@ impl<V: Planar> SharedServer<V> {
         result
     }
 
-    /// The status of every connection.
     pub(crate) fn status(&self) -> Vec<PeerStatus> {
         let inner = lock(&self.inner);
         let clients: BTreeMap<ConnectionId, ClientId> = inner
@@ -419,14 +412,12 @@ async fn run<V: Planar>(
     finish(&shared, &endpoint, within).await
 }
 
-/// Starts to accept connections and to drive the session.
 pub(crate) fn serve<V: Planar>(shared: &Arc<SharedServer<V>>, endpoint: &Endpoint) {
     tokio::spawn(accept(Arc::clone(shared), endpoint.clone()));
     tokio::spawn(drive(Arc::clone(shared)));
 }
 
-/// Accepts no new clients, waits for confirmations, and closes all connections. Returns whether
-/// clients had confirmed everything.
+/// Refuses new clients, waits for confirmations and closes. Returns whether all was confirmed.
 pub(crate) async fn finish<V: Planar>(
     shared: &SharedServer<V>,
     endpoint: &Endpoint,
@@ -473,8 +464,7 @@ const PAUSE_FACTOR: u32 = 4;
 /// Tokio's clock counts in milliseconds: a shorter pause would become longer than it should, and a
 /// few clients are not worth a pause.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
-/// Half a frame of 60 Hz. Data from client to client waits no longer, however many clients there
-/// are.
+/// Half a frame of 60 Hz. Data from client to client waits no longer, with any number of clients.
 const PAUSE_MAX: Duration = Duration::from_millis(8);
 
 fn pause_after(busy_for: Duration) -> Option<Duration> {
@@ -566,7 +556,6 @@ async fn run_connection<V: Planar>(
     shared.with(|session, now| session.handle_disconnected(id, reason, now));
 }
 
-/// Data from one client.
 struct ServerInbound<V: Planar> {
     shared: Arc<SharedServer<V>>,
     id: ConnectionId,
@@ -595,7 +584,6 @@ impl<V: Planar> Inbound for ServerInbound<V> {
     }
 }
 
-/// Data for one client.
 struct ServerOutbound<'a, V: Planar> {
     session: &'a mut Server<V>,
     id: ConnectionId,
@@ -616,7 +604,6 @@ impl<V: Planar> Outbound for ServerOutbound<'_, V> {
     }
 }
 
-/// The QUIC settings of a server: identity, protocols, and which client certificates it accepts.
 pub(crate) fn quic_server_config(
     identity: &Identity,
     alpn: &[&[u8]],

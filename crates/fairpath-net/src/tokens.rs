@@ -1,5 +1,4 @@
-//! Connect tokens: a service that shares a key with the server, such as a matchmaker, admits
-//! players.
+//! Connect tokens: a service that shares the server's key, such as a matchmaker, admits players.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -36,7 +35,6 @@ pub struct BearerTooLong;
 
 const EXPIRY_BYTES: usize = 8;
 const TAG_BYTES: usize = 32;
-/// Longest bearer that fits.
 const BEARER_BYTES_MAX: usize = AUTHENTICATION_BYTES_MAX - EXPIRY_BYTES - TAG_BYTES;
 
 impl ConnectTokens {

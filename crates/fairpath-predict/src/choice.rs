@@ -94,7 +94,7 @@ impl PredictorChoice {
     ///
     /// `top_speed` is the players' top speed in the data's unit of length per second; it scales all
     /// lengths that Shi 2014 gives in pixels. `game` is the game's own step function. Predictors
-    /// that run the game answer [`Missing::Input`] without it.
+    /// that run the game answer [`Missing::Input`](crate::Missing::Input) without it.
     pub fn build(self, top_speed: f64, game: Option<Arc<dyn Step + Sync>>) -> Box<dyn Predictor> {
         let scale = top_speed / EkbConfig::default().top_speed;
         let ekb = EkbConfig::default().for_top_speed(top_speed);

@@ -12,12 +12,10 @@ use fairpath::vector::Vec2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EkbConfig {
     /// S, the top speed of a player in units per second. Default 360. Too low, and predicted
-    /// players lag behind; too high, and they run past their friends. At 360 a player covers 756
-    /// pixels in 2.1 s.
+    /// players lag behind; too high, and they run past their friends. 360 is 756 pixels in 2.1 s.
     pub top_speed: f64,
     /// Distance along x and along y up to which another player counts. Default 1280 × 960, the size
-    /// of a screen. Smaller, and players seem alone; larger, and they follow friends they cannot
-    /// see.
+    /// of a screen. Smaller, and players seem alone; larger, and they follow unseen friends.
     pub sight: Vec2,
     /// W, the distance to an enemy at which a battle begins. Default 800. At 0 no player fights;
     /// above 1600 (the diagonal of a screen) every player that sees an enemy fights.
@@ -40,8 +38,7 @@ pub struct EkbConfig {
     /// r, the weight of following out of battle, between 0 and 1; alignment has the rest. Default
     /// 0.6.
     pub follow_out_of_battle: f64,
-    /// D_fMIN: the direction of a friend nearer than this has full weight. Default 60, a player's
-    /// width.
+    /// D_fMIN: the direction of a nearer friend has full weight. Default 60, a player's width.
     pub align_fully_within: f64,
     /// D_fMAX: the direction of a friend farther than this has no weight. Default 1000; must exceed
     /// [`align_fully_within`](Self::align_fully_within).
@@ -51,8 +48,7 @@ pub struct EkbConfig {
     /// one is noticed. At 0 a hybrid is EKB; at π it keeps the acceleration of everything that
     /// moves, farther ahead than [`ekb_ticks`](Self::ekb_ticks).
     pub same_direction_within: f64,
-    /// x, up to how many ticks ahead [`Hybrid`](super::Hybrid) always uses play patterns. Default
-    /// 21, which is 350 ms.
+    /// x, ticks ahead up to which [`Hybrid`](super::Hybrid) uses play patterns. Default 21, 350 ms.
     pub ekb_ticks: u32,
     /// Expected motion of the other players.
     pub others: Others,
@@ -122,8 +118,7 @@ impl EkbConfig {
         }
     }
 
-    /// Returns the same parameters for data whose fastest player moves at `top_speed` units per
-    /// second.
+    /// Returns the parameters for data whose fastest player moves at `top_speed` units per second.
     #[must_use]
     pub fn for_top_speed(self, top_speed: f64) -> Self {
         self.scaled(top_speed / self.top_speed)

@@ -13,12 +13,10 @@ pub struct Hm {
 }
 
 impl Hm {
-    /// The default time of constant acceleration: 18 ticks, 300 ms, where Shi 2014 finds it best or
-    /// near best.
+    /// Default time of constant acceleration: 18 ticks, 300 ms, (near) best in Shi 2014.
     pub const TDM_TICKS: u32 = 18;
 
-    /// Creates the predictor with these weights and constant acceleration for the first
-    /// `tdm_ticks`.
+    /// Creates the predictor with these weights, after `tdm_ticks` of constant acceleration.
     pub const fn new(config: IsConfig, tdm_ticks: u32) -> Self {
         Self { config, tdm_ticks }
     }

@@ -52,8 +52,7 @@ impl<P: Predictor> Predictor for Hybrid<P> {
         let steady = self.steady_ticks(known, farthest);
         let ekb_ticks = self.config.ekb_ticks;
         let is_course = |tick: u32| tick > ekb_ticks && tick <= steady;
-        // Ticks with constant acceleration lie in the middle or at the end. At the end, `inner`
-        // need not run that far.
+        // Constant acceleration lies in the middle or at the end, which `inner` need not reach.
         let inner_len = ticks.iter().rposition(|tick| !is_course(*tick)).map_or(0, |last| last + 1);
         self.inner.predict(subject, known, &ticks[..inner_len], positions)?;
         let newest = known.newest();

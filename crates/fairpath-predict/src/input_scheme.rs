@@ -36,8 +36,7 @@ pub enum Order {
 
 /// A game's own step function: one tick of one body, walls included.
 pub trait Step: Debug + Send {
-    /// Returns the body one tick later if the player presses `input`, a direction of at most unit
-    /// length.
+    /// Returns the body one tick later with this `input`, a direction of at most unit length.
     fn step(&self, body: &Body, input: Vec2) -> Body;
 }
 
@@ -103,8 +102,7 @@ struct InputCourse {
 }
 
 impl InputCourse {
-    /// Takes from the last three inputs what `order` holds constant. A derivative that needs more
-    /// inputs than are known is zero.
+    /// Takes from the last three inputs what `order` holds constant. Unknown derivatives are zero.
     fn of_known(known: &Known<'_>, order: Order) -> Result<Self, Missing> {
         let ago = |ticks: usize| known.inputs.iter().rev().nth(ticks).copied();
         let position = ago(0).ok_or(Missing::Input)?;
@@ -125,12 +123,10 @@ impl InputCourse {
         (self.position + change).clamp_length(1.0)
     }
 
-    /// Returns the input now and `ticks` ahead.
     fn reason(&self, ticks: u32) -> Reason {
         Reason::Pressing { now: self.position, then: self.at(ticks) }
     }
 
-    /// Runs the game with this input.
     fn play(&self, game: &impl Step, start: Body, ticks: &[u32], positions: &mut [Vec2]) {
         let mut body = start;
         roll_out(start.position, ticks, positions, |tick, _| {

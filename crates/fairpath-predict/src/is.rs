@@ -18,14 +18,11 @@ pub struct Is {
 /// [`scaled`](Self::scaled).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IsConfig {
-    /// Attraction of a friend; negative values repel. Default 1, the reference for the other
-    /// weights.
+    /// Attraction of a friend; negative values repel. Default 1, the reference for others.
     pub friend: f64,
-    /// Attraction of an enemy that is at most as strong as the subject. Default 0.5: prey, but it
-    /// shoots.
+    /// Attraction of an enemy no stronger than the subject. Default 0.5: prey, but it shoots.
     pub weaker_enemy: f64,
-    /// Attraction of a stronger enemy. Default −1: the subject flees it as much as it seeks a
-    /// friend.
+    /// Attraction of a stronger enemy. Default −1: it repels as much as a friend attracts.
     pub stronger_enemy: f64,
     /// Distance at which the attraction has fallen to zero, linearly from its full weight at
     /// distance zero. Default 1000 pixels, as far as EKB aligns.
@@ -131,7 +128,6 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Returns the sum of all attractions.
     fn pull(&self, from: Vec2) -> Vec2 {
         let reach_inverse = 1.0 / self.config.reach;
         let mut pull = Vec2::ZERO;

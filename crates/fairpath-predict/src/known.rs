@@ -4,8 +4,7 @@ use fairpath::vector::{Vec2, Vector};
 /// subject's last known tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// The subject at each tick, oldest first. Never empty; never across a respawn, a teleport or a
-    /// gap.
+    /// The subject at each tick, oldest first. Not empty; never across a respawn, teleport or gap.
     pub history: &'a [Body],
     /// The strength of the subject.
     pub condition: Condition,
@@ -13,8 +12,7 @@ pub struct Known<'a> {
     pub others: &'a [Other],
     /// The walls, if known.
     pub world: Option<&'a Grid>,
-    /// What the subject pressed at each tick of the history, as a direction of at most unit length.
-    /// Empty if not recorded.
+    /// The subject's input at each tick, a direction of at most unit length. Empty if not recorded.
     pub inputs: &'a [Vec2],
 }
 
@@ -172,8 +170,7 @@ impl Grid {
         let offset = from - self.low;
         let mut column = Crossings::new(offset.x, way.x, self.cell_size);
         let mut row = Crossings::new(offset.y, way.y, self.cell_size);
-        // Each pass advances one column or row, so there are at most as many passes as columns and
-        // rows.
+        // Each pass advances one column or row, which bounds the passes.
         for _ in 0..=self.columns + self.rows {
             if self.is_wall(cell) {
                 return false;

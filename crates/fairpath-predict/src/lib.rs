@@ -78,8 +78,7 @@ pub const TICK_RATE: TickRate = TickRate::hz(60);
 /// The length of a tick in seconds.
 pub const TICK_SECS: f64 = 1.0 / 60.0;
 
-/// The farthest that a predictor can be asked ahead, in ticks: 5 s. Farther ahead no predictor
-/// knows what a player does.
+/// The farthest prediction, in ticks: 5 s. Farther ahead no predictor knows what a player does.
 pub const TICKS_AHEAD_MAX: u32 = 300;
 
 /// Predicts where a player will be.
@@ -93,8 +92,7 @@ pub trait Predictor: Debug + Send {
 
     /// Learns from one more tick of a subject. Predictors that do not learn ignore it.
     ///
-    /// `subject` identifies the player: a small number that stays the same for as long as the
-    /// player plays.
+    /// `subject` identifies the player: a small number that stays the same while it plays.
     fn learn(&mut self, _subject: usize, _known: &Known<'_>) {}
 
     /// Writes where the subject will be at each of `ticks` after the last known tick.

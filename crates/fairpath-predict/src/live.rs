@@ -34,8 +34,7 @@ use fairpath::number::{EntityId, ReceiverId};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
-/// The number of snapshots that a receiver keeps. 32: at two per second the oldest is 16 s old and
-/// tells nothing any more.
+/// Snapshots that a receiver keeps. 32: at two per second the oldest, 16 s old, tells nothing.
 pub const SNAPSHOTS_HELD: u32 = 32;
 
 /// The age up to which an owner names a snapshot, counted in snapshots. Half of what receivers
@@ -60,8 +59,7 @@ pub trait Context: Debug + Send + Sync {
     /// Extends `path` to at least `len` positions: `path[k]` is the entity's position k ticks after
     /// `vector` was generated.
     ///
-    /// `path[0]` is given. Extending a path in several steps must give the same positions as in
-    /// one.
+    /// `path[0]` is given. Several steps must give the same positions as one.
     fn lengthen(&self, vector: &DrVector<Vec2>, path: &mut Vec<Vec2>, len: usize);
 }
 
@@ -171,8 +169,7 @@ impl LivePath {
 
     /// Returns the entity's position at `t`, interpolated linearly between ticks.
     ///
-    /// A bent path ends [`TICKS_AHEAD_MAX`] after its start. Before its start the entity is on the
-    /// line.
+    /// A bent path ends [`TICKS_AHEAD_MAX`] after its start. Before its start it is on the line.
     pub fn place(&mut self, t: SharedInstant) -> Placed {
         let secs = (t - self.vector.generated_at).as_secs_f64();
         let position = match self.context.clone() {
@@ -203,7 +200,6 @@ impl LivePath {
 #[derive(Clone, Debug, Default)]
 pub struct Publisher {
     contexts: Contexts,
-    /// Number of the next snapshot.
     next: u32,
     confirmed: BTreeMap<ReceiverId, Confirmed>,
 }
@@ -247,8 +243,7 @@ impl Publisher {
         }
     }
 
-    /// Notes that a receiver lacks a context that was named to it and placed the entity on the
-    /// line.
+    /// Notes that a receiver lacks a context named to it and placed the entity on the line.
     pub fn on_lacking(&mut self, receiver: ReceiverId, id: ContextId) {
         let Some(confirmed) = self.confirmed.get_mut(&receiver) else { return };
         match id {
@@ -266,8 +261,7 @@ impl Publisher {
         self.confirmed.remove(&receiver);
     }
 
-    /// Returns the newest snapshot that a receiver is known to hold, unless it is too old to be
-    /// named.
+    /// Returns the newest snapshot that a receiver is known to hold, unless too old to be named.
     pub fn snapshot_of(&self, receiver: ReceiverId) -> Option<ContextId> {
         let number = self.confirmed.get(&receiver)?.newest_snapshot?;
         (self.next - 1 - number < SNAPSHOTS_NAMED).then_some(ContextId::Snapshot(number))
@@ -292,8 +286,7 @@ impl Publisher {
         Guided { vector: *vector, context }
     }
 
-    /// Returns the DR vector for one receiver, bent by the newest snapshot that the receiver is
-    /// known to hold.
+    /// Returns the DR vector for one receiver, bent by the newest snapshot it is known to hold.
     pub fn guide(&self, vector: &DrVector<Vec2>, receiver: ReceiverId) -> Guided {
         match self.snapshot_of(receiver) {
             Some(id) => self.guide_by(id, vector, receiver),

@@ -63,8 +63,7 @@ impl<'a> Patterns<'a> {
             transition_ticks: config.transition_ticks_max,
         };
         let nearest = patterns.around(start.position, 0).nearest();
-        // The cast saturates: with no other player in sight the distance is infinite and the
-        // maximum stays.
+        // The cast saturates: with no player in sight the infinite distance gives the maximum.
         let transition_ticks = (config.transition_ticks_per_unit * nearest).ceil() as u32;
         if nearest.is_finite() {
             patterns.transition_ticks = transition_ticks.min(config.transition_ticks_max);
@@ -72,8 +71,7 @@ impl<'a> Patterns<'a> {
         patterns
     }
 
-    /// Returns where a player at `from` is at the end of tick number `tick` (j in Shi 2014, from
-    /// 1).
+    /// Returns where a player at `from` is at the end of tick `tick` (j in Shi 2014, from 1).
     pub(super) fn step(&self, tick: u32, from: Vec2, way: &mut impl Way) -> Vec2 {
         let wanted = self.wanted(tick, from, way);
         if tick >= self.transition_ticks {
@@ -118,8 +116,7 @@ impl<'a> Patterns<'a> {
         mixed(self.config.follow_out_of_battle, follow, align)
     }
 
-    /// Returns where a player fights: towards the enemies from its friends if they are strong, away
-    /// from the enemies if they are weak.
+    /// Returns where a player fights: from its friends towards the enemies if strong, away if weak.
     fn battle_place(&self, around: &Around) -> Vec2 {
         let ours = self.strength(around);
         let theirs = around.enemies.influence;
@@ -173,7 +170,6 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// All players in sight, relative to the subject.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
     friends: Group,

@@ -1,21 +1,18 @@
 use fairpath::vector::{Vec2, Vector};
 
 /// Learns a displacement as a weighted sum of vectors, its features. Each weight is the same for x
-/// and y, so a turned scene gives the turned answer.
-///
-/// Recursive least squares, with each sample weighted by one over its error. In the long run this
-/// minimises the mean distance instead of its square, so a few wild jumps do not spoil the weights.
+/// and y, so a turned scene gives the turned answer. Recursive least squares, with each sample
+/// weighted by one over its error. In the long run this minimises the mean distance instead of its
+/// square, so a few wild jumps do not spoil the weights.
 #[derive(Clone, Debug)]
 pub(super) struct Regression<const FEATURES: usize> {
     weights: [f64; FEATURES],
     /// Uncertainty of the weights: symmetric, large where nothing was seen.
     doubt: [[f64; FEATURES]; FEATURES],
-    /// Typical error.
     usual_error: f64,
     config: RegressionConfig,
 }
 
-/// How a [`Regression`] learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RegressionConfig {
     /// Number of most recent samples that count. 50 000: five minutes of eight players.
@@ -24,8 +21,7 @@ pub(super) struct RegressionConfig {
     /// almost nothing is known beyond the starting weights.
     pub(super) doubt: f64,
     /// A sample's weight is one over its error in typical errors, but the error counts as at least
-    /// this: below it is measurement noise. 0.2: a sample that was almost right counts five times a
-    /// typical one.
+    /// this: below it is measurement noise. 0.2: an almost right sample counts five times as much.
     pub(super) rightness: f64,
 }
 
@@ -48,12 +44,10 @@ impl<const FEATURES: usize> Regression<FEATURES> {
         Self { weights, doubt, usual_error, config }
     }
 
-    /// Returns the learned weights.
     pub(super) fn weights(&self) -> [f64; FEATURES] {
         self.weights
     }
 
-    /// Returns the predicted displacement.
     pub(super) fn answer(&self, features: &[Vec2; FEATURES]) -> Vec2 {
         let mut sum = Vec2::ZERO;
         for (weight, feature) in self.weights.iter().zip(features) {

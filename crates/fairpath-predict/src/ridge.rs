@@ -22,8 +22,7 @@ pub struct Ridge {
 /// Ticks ahead for which there are weights: those of Shi 2014, some nearer and some farther.
 const HORIZONS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_AHEAD_MAX];
 
-/// Ticks over which velocities are averaged, besides the newest velocity: the last second, finer
-/// near the present.
+/// Ticks over which velocities are averaged, besides the newest: up to a second.
 const SPANS: [usize; 6] = [2, 5, 10, 20, 40, 60];
 
 /// The newest velocity and one mean per span.
@@ -33,8 +32,7 @@ const FEATURES: usize = 1 + SPANS.len();
 /// Less, and the first minute is erratic; more, and learning takes minutes.
 const PULL_SAMPLES: f64 = 600.0;
 
-/// Learned ticks between two solutions for the weights. A solution takes a few microseconds, and
-/// one second changes little.
+/// Learned ticks between two solutions, of a few microseconds each. One second changes little.
 const TICKS_PER_SOLUTION: u32 = 60;
 
 /// Ticks remembered per subject: until the farthest horizon has passed.
@@ -133,8 +131,7 @@ fn between(near: (u32, Vec2), far: (u32, Vec2), tick: u32) -> Vec2 {
     near.1 * (1.0 - share) + far.1 * share
 }
 
-/// Returns the newest velocity and the mean velocities over the [`SPANS`], or over the whole
-/// history if it is shorter.
+/// Returns the newest velocity and the mean velocities over [`SPANS`], or over the whole history.
 fn features(history: &[Body]) -> [Vec2; FEATURES] {
     let Some((newest, past)) = history.split_last() else { return [Vec2::ZERO; FEATURES] };
     let mut features = [newest.velocity; FEATURES];
@@ -243,8 +240,7 @@ impl Horizon {
     }
 
     /// The pull is scaled by the features or the targets, whichever are larger. Otherwise players
-    /// that stand still before a kick-off and then run would teach that the slightest motion means
-    /// a sprint.
+    /// that stand still before a kick-off would teach that the slightest motion means a sprint.
     fn solve(&mut self) {
         let energy: f64 = (0..FEATURES).map(|row| self.moments[row][row]).sum();
         if energy <= 0.0 || !energy.is_finite() {
@@ -261,8 +257,7 @@ impl Horizon {
     }
 }
 
-/// Solves a positive definite system given its lower half, by Cholesky's method. Returns `None` if
-/// rounding errors dominate.
+/// Solves a positive definite system (lower half) by Cholesky; `None` if rounding errors dominate.
 fn solve_symmetric(
     mut matrix: [[f64; FEATURES]; FEATURES],
     mut right: [f64; FEATURES],

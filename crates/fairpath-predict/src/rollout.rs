@@ -1,10 +1,7 @@
 use fairpath::vector::Vec2;
 
 /// Runs from `start` to the last of `ticks`, one tick at a time, and writes the position at each of
-/// `ticks`.
-///
-/// `step` receives the number of the tick, counted from 1, and the position at the end of the tick
-/// before.
+/// `ticks`. `step` gets the tick's number, from 1, and the position at the end of the last.
 pub(super) fn roll_out(
     start: Vec2,
     ticks: &[u32],

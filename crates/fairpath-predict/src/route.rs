@@ -70,8 +70,7 @@ struct Route {
 }
 
 impl Route {
-    /// Notes that the player is in `cell`: if the path contains it, that node and all before it are
-    /// reached.
+    /// Notes that the player is in `cell`: if on the path, that node and all before it are reached.
     fn pass(&mut self, cell: u32) {
         let ahead = self.path.get(self.next..).unwrap_or_default();
         if let Some(reached) = ahead.iter().position(|node| *node == cell) {

@@ -11,7 +11,6 @@ const DIAGONAL: u32 = 99;
 const _: () = assert!(Grid::CELLS_MAX as u64 * DIAGONAL as u64 * 2 < u32::MAX as u64);
 
 /// Finds shortest paths: eight neighbours, diagonals only where both cells beside them are floor.
-///
 /// Nothing is cleared between searches: a cell with the number of an older search counts as not
 /// visited. After the first search on a grid, none allocates.
 #[derive(Clone, Debug, Default)]
@@ -36,10 +35,8 @@ const CLOSED: u32 = u32::MAX;
 
 impl Search {
     /// Fills `path` with the cells of a shortest path, without `from` and ending with `to`. Returns
-    /// its cost.
-    ///
-    /// Returns `None` and an empty path if no path exists. A player that stands in a wall can leave
-    /// it, but cannot pass through others.
+    /// its cost. Returns `None` and an empty path if no path exists. A player that stands in a wall
+    /// can leave it, but cannot pass through others.
     pub(super) fn find(&mut self, grid: &Grid, from: u32, to: u32, path: &mut Vec<u32>) -> Option<u32> {
         path.clear();
         let (columns, rows) = grid.size();
@@ -113,8 +110,7 @@ impl Search {
         path.reverse();
     }
 
-    /// Returns whether `one` comes first: least estimate, then greatest cost so far, then lowest
-    /// number.
+    /// Whether `one` comes first: least estimate, then greatest cost so far, then lowest number.
     fn comes_before(&self, one: u32, other: u32) -> bool {
         let rank = |cell: u32| {
             let Cell { estimate, cost, .. } = self.cells[cell as usize];
@@ -178,8 +174,7 @@ fn for_each_neighbour(grid: &Grid, cell: u32, mut reach: impl FnMut(u32, u32)) {
     }
     for (beside, ahead) in [(left, low), (right, low), (left, high), (right, high)] {
         if let (Some(beside), Some(ahead)) = (beside, ahead) {
-            // One is one column away and the other one row away: together they give the diagonal
-            // cell.
+            // One is a column away and the other a row: together they give the diagonal cell.
             let across = beside + ahead - cell;
             if !grid.is_wall(across) {
                 reach(across, DIAGONAL);

@@ -32,7 +32,6 @@ impl Predictor for Tdm {
     }
 }
 
-/// Returns the position after `ticks` at constant acceleration.
 pub(super) fn tdm_position(body: &Body, ticks: u32) -> Vec2 {
     let secs = f64::from(ticks) * TICK_SECS;
     body.position + body.velocity * secs + body.acceleration * (0.5 * secs * secs)

@@ -7,8 +7,7 @@ use fairpath::time::{LocalInstant, SharedInstant, Span};
 ///
 /// It has an offset, gains or loses a little every second, and can be stepped. It computes in
 /// integers, so that a day of drift is the same on every machine. It answers for the present and
-/// the future: after a fault, instants before that fault are answered as if the fault had always
-/// been there.
+/// the future: after a fault, instants before it are answered as if it had always been there.
 ///
 /// ```
 /// use fairpath::time::{LocalInstant, SharedInstant, Span};
@@ -37,11 +36,9 @@ impl SimClock {
     /// A clock that shows the true time.
     pub const PERFECT: Self = Self { anchor: (SharedInstant::ZERO, LocalInstant::ZERO), drift_ppb: 0 };
 
-    /// A clock that shows `offset` at true time zero and gains `drift_ppm` microseconds per second
-    /// from there.
+    /// A clock that shows `offset` at true time zero and gains `drift_ppm` microseconds per second.
     ///
-    /// Drift: default 0, quartz ±20, a bad one ±100; resolved to 0.001 and held within
-    /// ±[`DRIFT_PPM_MAX`].
+    /// Drift: default 0, quartz ±20, bad ±100; in steps of 0.001, within ±[`DRIFT_PPM_MAX`].
     pub fn new(offset: Span, drift_ppm: f64) -> Self {
         Self { anchor: (SharedInstant::ZERO, LocalInstant::ZERO + offset), drift_ppb: to_ppb(drift_ppm) }
     }

@@ -91,13 +91,11 @@ impl fmt::Display for CsvProblem {
 
 impl std::error::Error for CsvError {}
 
-/// A value of one cell.
 pub(crate) trait Cell: Sized {
     fn write(&self, out: &mut String) -> Result<(), CsvProblem>;
     fn read(text: &str) -> Result<Self, CsvProblem>;
 }
 
-/// The rows of a table, read one by one.
 pub(crate) struct Reader<'a> {
     lines: std::slice::Split<'a, u8, fn(&u8) -> bool>,
     columns: &'static [&'static str],
@@ -139,7 +137,6 @@ impl<'a> Reader<'a> {
 /// Spreadsheets put this before UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The cells of one row, read from left to right.
 pub(crate) struct Cells<'a> {
     row: u64,
     texts: std::str::Split<'a, char>,
@@ -151,7 +148,6 @@ impl<'a> Cells<'a> {
         self.row
     }
 
-    /// The next cell.
     pub(crate) fn read<C: Cell>(&mut self) -> Result<C, CsvError> {
         let (column, text) = self.next()?;
         C::read(text).map_err(|problem| CsvError::new(self.row, column, problem))
@@ -177,7 +173,6 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Writes a table.
 pub(crate) struct Writer {
     text: String,
     columns: &'static [&'static str],
@@ -227,8 +222,7 @@ macro_rules! integer_cells {
 
 integer_cells!(u16, u32, u64, i64);
 
-/// `{:?}` is the shortest text that reads back as the same bits, with an exponent where that is
-/// shorter.
+/// `{:?}` is the shortest text that reads back as the same bits, if need be with an exponent.
 impl Cell for f64 {
     fn write(&self, out: &mut String) -> Result<(), CsvProblem> {
         if !self.is_finite() {

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// Accumulates values into 64 bits that are the same on every platform: FNV-1a over little-endian
-/// bytes.
+/// Accumulates values into 64 bits, the same on every platform: FNV-1a over little-endian bytes.
 ///
 /// For golden tests and for [`run_twice`](crate::run_twice): equal runs have equal digests, and a
 /// changed bit shows. It is not a cryptographic hash.

@@ -6,11 +6,10 @@
 //! * [`star`]: one sender and its receivers, to test schedulers, budgets and placement.
 //! * [`Network`]: peers, clocks and links in virtual time, with faults at chosen instants.
 //! * [`Link`] and [`LinkModel`]: one direction of a link, with and without its packets; the model
-//!   also serves a proxy on real sockets. [`LinkConfig`] has the settings, [`RttTrace`] recorded
-//!   round trips.
+//!   also serves a proxy on real sockets. [`LinkConfig`] configures it, [`RttTrace`] is a
+//!   recording.
 //! * [`EventQueue`] and [`SimClock`]: virtual time, and clocks that show it wrongly.
-//! * [`repro!`] and [`run_twice`]: a failing test prints the line that replays it, and a run
-//!   repeats.
+//! * [`repro!`] and [`run_twice`]: a failing test prints its replay line, and runs repeat.
 //! * [`trace`] and [`Digest`]: a recorded run, as tables and as one number.
 #![forbid(unsafe_code)]
 

@@ -55,8 +55,7 @@ fn test_name(enclosing: &str) -> String {
     path.join("::")
 }
 
-/// Creates a [`Repro`] for the enclosing test, with the given seed unless `FAIRPATH_SEED` names
-/// another.
+/// Creates a [`Repro`] for the enclosing test, with this seed unless `FAIRPATH_SEED` is set.
 ///
 /// The macro reads the environment in your test; the crate itself never does.
 #[macro_export]

@@ -1,9 +1,7 @@
 use crate::number::ReceiverId;
 
-/// A map from receiver to value, in the order of receiver ids.
-///
-/// Sorted lists: every trigger walks past all receivers, so their values are neighbours in memory;
-/// a receiver joins rarely.
+/// A map from receiver to value, in the order of receiver ids. Sorted lists: every trigger walks
+/// past all receivers, so their values are neighbours in memory; a receiver joins rarely.
 #[derive(Clone, Debug)]
 pub(crate) struct Directory<T> {
     /// Kept apart from the values, so that a search reads only ids.

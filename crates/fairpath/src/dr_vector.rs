@@ -15,8 +15,7 @@ pub struct DrVector<V: Planar> {
     pub life: Life,
     /// The number of this DR vector among those of its entity.
     pub generation: Generation,
-    /// The instant at which the motion starts. Of two DR vectors of one entity the later one is the
-    /// newer.
+    /// The instant at which the motion starts. Of two DR vectors of one entity the later is newer.
     pub generated_at: SharedInstant,
     /// The motion from that instant on.
     pub motion: Motion<V>,
@@ -59,8 +58,7 @@ impl<V: Planar> DrVector<V> {
         self.motion.is_finite() && self.turns_within(f64::MAX)
     }
 
-    /// Returns whether no number in the DR vector exceeds [`NUMBER_MAX`], so that later states are
-    /// finite too.
+    /// Returns whether no number exceeds [`NUMBER_MAX`], so that later states are finite too.
     pub fn stays_finite(&self) -> bool {
         self.motion.stays_finite() && self.turns_within(NUMBER_MAX)
     }

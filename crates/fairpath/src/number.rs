@@ -53,8 +53,7 @@ impl Life {
     }
 }
 
-/// Number of a datagram on one link, from zero and without wrapping. Loss is inferred from these
-/// numbers alone.
+/// Number of a datagram on one link, from zero, without wrapping. Loss is inferred from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketNumber(pub u64);
 

@@ -49,8 +49,7 @@ impl std::fmt::Display for NotFinite {
 impl std::error::Error for NotFinite {}
 
 impl<V: Planar> Owner<V> {
-    /// Returns an owner of `entity` that predicts with constant velocity and generates when
-    /// `trigger` fires.
+    /// Returns an owner that predicts with constant velocity and generates when `trigger` fires.
     pub fn new(entity: EntityId, trigger: Trigger) -> Self {
         Self {
             entity,
@@ -84,16 +83,14 @@ impl<V: Planar> Owner<V> {
         self
     }
 
-    /// Continues after another owner: `exported` is the last DR vector that it sent, which
-    /// receivers follow.
+    /// Continues after another owner, whose last DR vector, `exported`, receivers follow.
     #[must_use]
     pub fn continuing(mut self, exported: DrVector<V>) -> Self {
         self.exported = Some(exported);
         self
     }
 
-    /// Takes the true state of this frame and returns a new DR vector when one is due. Call it
-    /// every frame.
+    /// Takes this frame's true state, every frame, and returns a DR vector when one is due.
     ///
     /// `now` must not go backwards. Of several observations within one step of the wire's time grid
     /// (1 ms by default) at most one generates a DR vector, unless the entity jumps.
@@ -133,8 +130,7 @@ impl<V: Planar> Owner<V> {
 
     fn cut(&self, state: &State<V>, now: SharedInstant, reason: Reason) -> DrVector<V> {
         let generated_at = match &self.exported {
-            // Later than the last one even within one grid step: receivers order DR vectors by
-            // generation time.
+            // Later than the last one even within one grid step: receivers order by this.
             Some(last) => self.on_grid(now).max(last.generated_at + self.precision.time_step()),
             None => self.on_grid(now),
         };

@@ -43,8 +43,7 @@ impl Quat {
         Self { w: cos, v: Vec3::new(0.0, 0.0, sin) }
     }
 
-    /// Returns the turn about the direction of `rotation` by its length in radians: the exponential
-    /// map.
+    /// Returns the turn about `rotation` by its length in radians: the exponential map.
     pub fn from_rotation_vector(rotation: Vec3) -> Self {
         let half = 0.5 * rotation.length();
         let (sin, cos) = libm::sincos(half);
@@ -121,8 +120,7 @@ impl Quat {
         libm::atan2(ahead.y, ahead.x)
     }
 
-    /// Returns the quaternion scaled to length one; the identity if its length is zero or not
-    /// finite.
+    /// Returns it scaled to length one; the identity if the length is zero or not finite.
     pub fn normalized(self) -> Self {
         let length = (self.w * self.w + self.v.length_squared()).sqrt();
         if length > 0.0 && length.is_finite() {
@@ -144,8 +142,7 @@ impl Default for Quat {
     }
 }
 
-/// Composes two rotations: `other` first, then `self`; both turn about the body's own axes when
-/// read left to right.
+/// Composes two rotations: `other` first, then `self`; left to right, about the body's own axes.
 impl Mul for Quat {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
@@ -157,15 +154,13 @@ impl Mul for Quat {
 }
 
 /// Length of a half-angle pair below which ψ and φ have no meaning of their own: straight up or
-/// down. A few roundings of a unit quaternion. Above it ψ and φ can be told apart, below it they
-/// are noise.
+/// down. A few roundings of a unit quaternion. Below it they are noise.
 const GIMBAL_LOCK: f64 = 1e-15;
 
 /// An orientation as three successive turns in radians: the form that IEEE 1278.1 sends.
 ///
 /// The letters are the standard's. They are not called heading, pitch and roll because the
-/// standard's z axis points down: there a positive θ raises the nose, in a world with +z up it
-/// lowers it.
+/// standard's z axis points down: there a positive θ raises the nose, with +z up it lowers it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Euler {
     /// ψ, the first turn, about z.

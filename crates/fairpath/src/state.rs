@@ -6,8 +6,7 @@ use crate::vector::{Planar, Vector};
 /// Position, motion and orientation of an entity at one instant.
 ///
 /// The owner fills it from the game; a [`Motion`](crate::motion::Motion) returns one. Leave a field
-/// at zero if the game does not know it: the models that would use it then behave like simpler
-/// ones.
+/// at zero if the game does not know it: models that use it then behave like simpler ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct State<V: Vector> {
     /// Position in world units.
@@ -40,8 +39,7 @@ impl<V: Vector> State<V> {
         self.is_within(f64::MAX)
     }
 
-    /// Returns whether no number in the state exceeds [`NUMBER_MAX`]. The library refuses any other
-    /// state.
+    /// Returns whether no number in the state exceeds [`NUMBER_MAX`]. Other states are refused.
     pub fn stays_finite(&self) -> bool {
         self.is_within(NUMBER_MAX)
     }
@@ -74,8 +72,7 @@ impl<V: Planar> State<V> {
 pub enum Observation<V: Vector> {
     /// The entity moved here.
     Moved(State<V>),
-    /// The entity was put here by a respawn or a teleport. Starts a new life, which every receiver
-    /// must learn of.
+    /// Put here by a respawn or a teleport. Starts a new life, which every receiver must learn of.
     Jumped(State<V>),
 }
 

@@ -48,8 +48,7 @@ impl Span {
 
     /// Returns the span in seconds.
     ///
-    /// A product, not a quotient: every placement calls this, and batch and single placement must
-    /// round alike.
+    /// A product, not a quotient: fast, and batch and single placement must round alike.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-6
     }
@@ -129,8 +128,7 @@ macro_rules! instant {
                 Self(millis.saturating_mul(1_000))
             }
 
-            /// Returns the instant this many seconds after the clock's zero, to the nearest
-            /// microsecond.
+            /// Returns the instant `secs` after the clock's zero, to the nearest microsecond.
             pub fn from_secs_f64(secs: f64) -> Self {
                 Self::ZERO + Span::from_secs_f64(secs)
             }

@@ -13,13 +13,12 @@ use crate::vector::{Planar, Vector};
 pub enum Trigger {
     /// Fires when the truth is farther than `threshold` from the exported position.
     Distance {
-        /// In world units. Halving it sends a turning entity about 1.4 times as often (the error
+        /// In world units. Half of it sends a turning entity about 1.4 times as often (the error
         /// grows with t²). Above a body width, hits look unfair. 0.3 for a tank of 6 × 2.8 at 25
         /// u/s.
         threshold: f64,
     },
-    /// Fires when the truth is farther than `threshold` from the *line* along which the exported
-    /// path moves.
+    /// Fires when the truth is farther than `threshold` from the *line* of the exported path.
     ///
     /// Sends less than `Distance` for an entity that changes its speed on a road. Does not notice
     /// an entity that stops on its line: combine it with [`Every`](Self::Every).
@@ -32,8 +31,7 @@ pub enum Trigger {
         /// In radians.
         threshold: f64,
     },
-    /// Fires when the last DR vector is this old: a heartbeat. A trigger of any kind restarts the
-    /// interval.
+    /// Fires when the last DR vector is this old: a heartbeat. Any trigger restarts the interval.
     Every(Span),
     /// Fires when the direction of movement differs from the exported one by more than `angle`:
     /// reports a turn before it has grown into a distance. Starting and stopping count as a turn.
@@ -41,8 +39,7 @@ pub enum Trigger {
         /// In radians. The literature around Banavar 2005 uses a few degrees up to a quarter turn.
         /// Too small a value fires on noise.
         angle: f64,
-        /// Speed below which the entity counts as standing, in units per second. Below it a
-        /// direction is only noise.
+        /// Speed in units per second below which the entity stands: its direction is only noise.
         speed_min: f64,
     },
     /// `Distance` with a threshold that grows with the distance to the receiver. Generates at the
@@ -129,8 +126,7 @@ impl AdaptiveThreshold {
     }
 
     /// Returns whether a receiver that looks from `viewpoint` needs a new DR vector. `last_sent` is
-    /// the last one sent to it. A receiver that was sent none, or one of another life, always
-    /// does.
+    /// the last one sent to it. A receiver without one of this life always does.
     pub fn passes<V: Planar>(
         &self,
         truth: &State<V>,
@@ -149,8 +145,7 @@ fn distance<V: Planar>(truth: &State<V>, exported: &DrVector<V>, now: SharedInst
     truth.position.distance(exported.position_at(now))
 }
 
-/// Distance from the line through `believed` along its velocity, or from the point if it stands
-/// still.
+/// Distance from the line through `believed` along its velocity, or from the point if it stands.
 fn cross_track<V: Vector>(truth: &State<V>, believed: &State<V>) -> f64 {
     let off = truth.position - believed.position;
     let speed = believed.velocity.length();

@@ -46,8 +46,7 @@ pub trait Vector:
     /// (a·b)².
     fn cross_length(self, other: Self) -> f64;
 
-    /// Returns the orientation that faces along this direction; the default orientation for the
-    /// zero vector.
+    /// Returns the orientation that faces this way; the default one for the zero vector.
     fn facing(self) -> Self::Orientation;
     /// Returns `orientation` after turning at `spin` for `secs` seconds.
     fn turned(orientation: Self::Orientation, spin: Self::Spin, secs: f64) -> Self::Orientation;
@@ -67,8 +66,7 @@ pub trait Vector:
     }
 
     /// Returns the orientation at `share` (0 to 1) of the shortest turn from `from` to `to`. On a
-    /// long turn the pace may be uneven: the function is cheap, and meant for states one tick
-    /// apart.
+    /// long turn the pace may be uneven: it is cheap, and meant for states one tick apart.
     fn part_way(from: Self::Orientation, to: Self::Orientation, share: f64) -> Self::Orientation {
         Self::turned(from, Self::turn_between(from, to), share)
     }
@@ -93,8 +91,7 @@ pub trait Vector:
         self.is_within(f64::MAX)
     }
 
-    /// Returns whether no component exceeds `limit`, positive or negative. False if a component is
-    /// NaN.
+    /// Returns whether no component exceeds ±`limit`. False if a component is NaN.
     fn is_within(self, limit: f64) -> bool {
         (0..Self::DIMENSIONS).all(|axis| self.component(axis).abs() <= limit)
     }

@@ -38,9 +38,7 @@ pub enum FindError {
     NotALobby(SocketAddr),
 }
 
-/// Time limit for the lobby to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// Time limit for measuring one entry.
 const MEASURE_WITHIN: Duration = Duration::from_secs(2);
 /// Entries that are measured at once. Each costs a handshake.
 const MEASURED_AT_ONCE: usize = 16;
@@ -50,8 +48,7 @@ const FOUND_MAX: usize = 4096;
 /// Lists the entries of a lobby that match a filter. If `measures` is set, it also measures the
 /// round trip to each and puts the nearest first. Blocks until it has the answer.
 ///
-/// Peers that want introductions may be unreachable without one. They are listed without a round
-/// trip.
+/// Peers that want introductions are listed without a round trip: they may be unreachable.
 pub fn find(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Result<Vec<Found>, FindError> {
     filter.check().map_err(FindError::Filter)?;
     let system = |error: io::Error| FindError::Start(ConnectError::System(error));

@@ -56,7 +56,6 @@ pub(crate) use presence::{LobbyConnector, LobbyMember, join_lobby};
 
 use crate::identity::Trust;
 
-/// The ALPN protocol name of a connection to a lobby.
 pub(crate) const ALPN_LOBBY: &[u8] = b"fairpath-lobby/1";
 
 /// Time after which an entry that was not renewed is removed.
@@ -77,8 +76,7 @@ pub struct LobbyAddress {
     pub address: SocketAddr,
     /// The certificates that are accepted.
     pub trust: Trust,
-    /// The name that the certificate must be valid for, with [`Trust::Certificates`]. Default
-    /// `localhost`.
+    /// The name in the certificate, with [`Trust::Certificates`]. Default `localhost`.
     pub name: String,
 }
 
@@ -89,7 +87,6 @@ impl LobbyAddress {
     }
 }
 
-/// The QUIC settings of a connection to a lobby, at both ends.
 fn transport_config() -> quinn::TransportConfig {
     let mut config = quinn::TransportConfig::default();
     config

@@ -1,5 +1,4 @@
-//! A lasting connection to a lobby. Every entry of the list has one, from the socket at which the
-//! entry is reached.
+//! A lasting connection to a lobby. Every listed entry has one, from the socket it is reached at.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,7 +22,6 @@ pub struct LobbyPresence {
     status: Arc<Mutex<PresenceStatus>>,
 }
 
-/// What the lobby has answered so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct PresenceStatus {
     announced: Option<(EntryId, SocketAddr)>,
@@ -31,8 +29,7 @@ struct PresenceStatus {
 }
 
 impl LobbyPresence {
-    /// The id and the address under which the lobby lists this entry. `None` while it is not
-    /// listed.
+    /// The id and the address under which the lobby lists this entry. `None` if unlisted.
     pub fn announced(&self) -> Option<(EntryId, SocketAddr)> {
         lock(&self.status).announced
     }
@@ -59,7 +56,6 @@ pub enum AnnounceError {
     Connect(ConnectError),
 }
 
-/// Opens connections to one lobby.
 pub(crate) struct LobbyConnector {
     endpoint: quinn::Endpoint,
     config: quinn::ClientConfig,
@@ -67,15 +63,11 @@ pub(crate) struct LobbyConnector {
     status: Arc<Mutex<PresenceStatus>>,
 }
 
-/// Requests that wait to be sent.
 const REQUESTS_MAX: usize = 64;
-/// Responses that wait to be handled.
 const RESPONSES_MAX: usize = 64;
-/// Time limit of one connection attempt.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after the first failed attempt. Each further failure doubles it.
 const RETRY_AFTER_MIN: Duration = Duration::from_millis(250);
-/// Longest pause between attempts.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(8);
 
 impl LobbyConnector {
@@ -97,7 +89,6 @@ impl LobbyConnector {
 
 /// A server or peer at a lobby: what it announces, and how it reacts to responses.
 pub(crate) trait LobbyMember: Send + 'static {
-    /// The announcement to send now.
     fn announcement(&self) -> Announcement;
     /// Handles a response. Returns the requests to send next.
     fn on_response(&mut self, _: LobbyResponse) -> Vec<LobbyRequest> {
@@ -105,8 +96,7 @@ pub(crate) trait LobbyMember: Send + 'static {
     }
 }
 
-/// Connects to a lobby, and reconnects, until the presence is dropped. The sender takes further
-/// requests.
+/// Connects and reconnects to a lobby until the presence is dropped. The sender takes requests.
 pub(crate) fn join_lobby(
     runtime: &tokio::runtime::Handle,
     connector: LobbyConnector,

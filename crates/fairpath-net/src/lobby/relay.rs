@@ -2,8 +2,7 @@
 //!
 //! Each end has a port of its own. The port takes packets only from the IP address that the lobby
 //! has proven for that end, and sends them to the address from which the other end last sent. The
-//! packets are QUIC between the two ends: a relay can drop them, and nothing else. The relay itself
-//! speaks no QUIC.
+//! packets are QUIC between the two ends: a relay can only drop them, and speaks no QUIC itself.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -23,17 +22,14 @@ pub(super) enum RelayedEnd {
     Upper,
 }
 
-/// Carries packets between two ends.
 #[derive(Debug)]
 pub(super) struct PacketRelay {
     ports: [u16; 2],
     carrying: JoinHandle<()>,
 }
 
-/// Bytes carried each way per second: two sessions' budgets, doubled for QUIC's overhead. Packets
-/// beyond this are dropped, as by any link.
+/// Bytes carried each way per second: two sessions' budgets, twice for QUIC. More is dropped.
 const BYTES_PER_SEC: f64 = 128_000.0;
-/// Bytes carried each way at once.
 const BYTES_BURST: f64 = 64_000.0;
 /// Longest packet that is carried. No path that we use has longer ones.
 const PACKET_BYTES_MAX: usize = 2048;
@@ -59,7 +55,6 @@ impl PacketRelay {
         Ok(Self { ports, carrying })
     }
 
-    /// The port that this end sends to.
     pub(super) fn port(&self, end: RelayedEnd) -> u16 {
         self.ports[end as usize]
     }
@@ -75,11 +70,9 @@ impl Drop for PacketRelay {
     }
 }
 
-/// The port of one end.
 #[derive(Debug)]
 struct Port {
     socket: UdpSocket,
-    /// The only source address that is accepted.
     allowed: IpAddr,
     /// The source of the last packet.
     end: Mutex<Option<SocketAddr>>,

@@ -29,8 +29,7 @@ use crate::token_bucket::TokenBucket;
 /// Where and how a lobby listens.
 #[derive(Debug)]
 pub struct LobbyConfig {
-    /// The address to listen on. With port 0 the system chooses one, which [`LobbyServer::address`]
-    /// returns.
+    /// The address to listen on. With port 0 the system chooses it: see [`LobbyServer::address`].
     pub listen: SocketAddr,
     /// The lobby's certificate and key.
     pub identity: Identity,
@@ -69,8 +68,7 @@ pub struct LobbyStatistics {
     pub admission: AdmissionStatistics,
 }
 
-/// A lobby on a socket, with a thread of its own. The [module](super) explains lobbies. Dropping it
-/// stops it.
+/// A [lobby](super) on a socket, with a thread of its own. Dropping it stops it.
 #[derive(Debug)]
 pub struct LobbyServer {
     shared: Arc<SharedLobby>,
@@ -130,7 +128,6 @@ impl LobbyServer {
 struct SharedLobby {
     inner: Mutex<LobbyInner>,
     clock: Clock,
-    /// The address that relays listen on.
     relay_from: IpAddr,
     limits: LobbyLimits,
 }
@@ -146,13 +143,11 @@ struct LobbyInner {
     statistics: LobbyStatistics,
 }
 
-/// One connected client.
 #[derive(Debug)]
 struct LobbyClient {
     quic: quinn::Connection,
     fingerprint: Option<Fingerprint>,
     responses: mpsc::Sender<LobbyResponse>,
-    /// Limits introductions to this client.
     introduction_limit: TokenBucket,
 }
 
@@ -168,14 +163,11 @@ const CLIENTS_MAX: usize = 4096 + 1024;
 const RESPONSES_MAX: usize = 2 * PAGE;
 /// Entries in one response to `Find`. The client asks for more.
 const PAGE: usize = 32;
-/// Requests of one connection per second, on average. A peer that joins a mesh of 32 requests 32
-/// introductions.
+/// Requests of one connection per second, on average. A mesh of 32 takes 32 introductions.
 const REQUESTS_PER_SEC: f64 = 5.0;
-/// Requests of one connection at once.
 const REQUESTS_BURST: f64 = 80.0;
 /// Introductions to one entry per second, on average. Each makes that peer open a connection.
 const INTRODUCTIONS_PER_SEC: f64 = 4.0;
-/// Introductions to one entry at once.
 const INTRODUCTIONS_BURST: f64 = 64.0;
 /// How long after its introduction a pair may ask for a relay.
 const RELAY_WITHIN: Duration = Duration::from_secs(120);
@@ -264,7 +256,6 @@ impl SharedLobby {
 }
 
 impl LobbyInner {
-    /// The proven identity and address of a client.
     fn seen(&self, client: u64) -> Result<ProvenPeer, LobbyRefusal> {
         let known = self.clients.get(&client).ok_or(LobbyRefusal::NoSuchEntry)?;
         let fingerprint = known.fingerprint.ok_or(LobbyRefusal::NoCertificate)?;
@@ -280,8 +271,7 @@ impl LobbyInner {
             .map(|(id, _)| *id)
     }
 
-    /// Introduces two clients to each other. Tells the entry first and returns the response to the
-    /// asker.
+    /// Introduces two clients. Tells the entry first and returns the response to the asker.
     fn introduce(&mut self, client: u64, entry: EntryId) -> Result<LobbyResponse, LobbyRefusal> {
         let asker = self.seen(client)?;
         let (other, is_wanted) = self.registry.get(entry).ok_or(LobbyRefusal::NoSuchEntry)?;
@@ -371,7 +361,6 @@ async fn receive(shared: Arc<SharedLobby>, incoming: quinn::Incoming, address: I
     lock(&shared.inner).limiter.on_gone(address);
 }
 
-/// Runs one connection from start to end.
 async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
     let (responses, waiting) = mpsc::channel(RESPONSES_MAX);
     let client = {
@@ -398,8 +387,7 @@ async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
     quic.close(u32::from(reason.code()).into(), reason.to_string().as_bytes());
 }
 
-/// Handles requests until the client closes the stream. An error is the reason to close the
-/// connection.
+/// Handles requests until the client closes the stream. An error is the close reason.
 async fn listen(
     shared: &Arc<SharedLobby>,
     client: u64,
@@ -445,8 +433,7 @@ pub(super) async fn write_message(
     sending.write_all(&bytes).await
 }
 
-/// The next message of a stream, or `None` at its end. Refuses a message that is too long before
-/// reading it.
+/// The next message of a stream; `None` at its end. Refuses a too long one before reading it.
 pub(super) async fn read_message(receiving: &mut quinn::RecvStream) -> Result<Option<Vec<u8>>, CloseReason> {
     let mut length = 0;
     for at in 0..2 {

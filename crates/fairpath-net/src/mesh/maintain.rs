@@ -32,7 +32,6 @@ pub(super) async fn run<V: Planar>(mesh: Arc<Mesh<V>>, stop: oneshot::Receiver<D
     are_calls_confirmed && is_confirmed
 }
 
-/// Another peer whose connection is maintained.
 pub(super) struct WatchedPeer<V: Planar> {
     pub(super) peer: Fingerprint,
     pub(super) shared: Arc<client::SharedClient<V>>,
@@ -57,10 +56,8 @@ pub(super) async fn maintain<V: Planar>(
     watched.shared.leave_at_once();
 }
 
-/// Interval of checks on a peer.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
-/// Interval of requests for a relay while there is no connection. A lobby that restarted may have
-/// lost the last one.
+/// Interval of relay requests while disconnected. A restarted lobby may have lost the last one.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
 /// Reports what happens to a peer. Returns when it has left or is given up.

@@ -21,8 +21,7 @@
 //!   No other hole punching is needed.
 //! * **A route is only a transport.** Where the direct route does not open, both ends connect to
 //!   the lobby's relay instead ([`direct_within`](NetPeerConfig::direct_within)), which cannot read
-//!   what it carries. A session that changes its route is resumed, and no reliable message is lost
-//!   or repeated.
+//!   what it carries. The session is resumed, and no reliable message is lost or repeated.
 //! * **A peer that leaves is removed at once; a peer that dies is noticed.** After four seconds of
 //!   silence the route counts as dead ([`PeerEvent::Silent`]) and the peer reconnects. After
 //!   [`give_up_after`](NetPeerConfig::give_up_after) it is given up ([`PeerEvent::ConnectionLost`])
@@ -97,8 +96,7 @@ pub struct NetPeerConfig {
     pub direct_within: Duration,
     /// A peer that cannot be reached for this long is given up. Default 15 s: about four times the
     /// silence after which a route counts as dead. Longer keeps entities of dead peers in the
-    /// world; shorter gives up a player in a tunnel. At most a minute, after which a session cannot
-    /// be resumed.
+    /// world; shorter gives up a player in a tunnel. At most a minute: then sessions end.
     pub give_up_after: Duration,
 }
 
@@ -131,8 +129,7 @@ impl NetPeerConfig {
 pub enum PeerEvent {
     /// The peer is connected, and its entities arrive.
     Connected(Fingerprint),
-    /// The peer is silent. Replicas extrapolate its entities up to their horizon, and this peer
-    /// reconnects.
+    /// The peer is silent. Replicas extrapolate up to their horizon, and this peer reconnects.
     Silent(Fingerprint),
     /// The peer is connected again. No reliable message was lost.
     Reconnected(Fingerprint),
@@ -172,8 +169,7 @@ pub enum ConnectPeerError {
 ///
 /// The game accesses the sessions themselves, as with [`NetServer`](crate::NetServer): the one of
 /// its own entities in [`frame`](Self::frame), the one of another peer's in [`view`](Self::view).
-/// Dropping the peer leaves at once; [`leave`](Self::leave) first waits until reliable messages are
-/// confirmed.
+/// Dropping the peer leaves at once; [`leave`](Self::leave) first waits for confirmations.
 #[derive(Debug)]
 pub struct NetPeer<V: Planar> {
     task: Background,
@@ -216,8 +212,7 @@ impl<V: Planar> NetPeer<V> {
         self.mesh.fingerprint()
     }
 
-    /// The current time on this peer's clock: shared time for its own entities, local time for
-    /// those of others.
+    /// Now on this peer's clock: shared time for its own entities, local time for others.
     pub fn now(&self) -> SharedInstant {
         self.mesh.config.clock.shared()
     }
@@ -230,8 +225,7 @@ impl<V: Planar> NetPeer<V> {
         self.mesh.connect(peer, address, &self.runtime)
     }
 
-    /// Disconnects a peer for good. A lobby does not bring it back; [`connect`](Self::connect)
-    /// does.
+    /// Disconnects a peer for good. Only [`connect`](Self::connect) brings it back, not a lobby.
     pub fn disconnect(&self, peer: Fingerprint) {
         self.mesh.forget(peer);
         let mut disconnected = lock(&self.mesh.disconnected);
@@ -268,8 +262,7 @@ impl<V: Planar> NetPeer<V> {
         self.mesh.own.frame(turn)
     }
 
-    /// Gives the game access to the session of another peer's entities. `None` if that peer is not
-    /// known.
+    /// Gives the game access to the session of another peer's entities. `None` if unknown.
     pub fn view<R>(
         &self,
         peer: Fingerprint,
@@ -314,12 +307,10 @@ impl<V: Planar> NetPeer<V> {
     }
 }
 
-/// State shared by the peer's thread and the game.
 #[derive(Debug)]
 struct Mesh<V: Planar> {
     own: Arc<server::SharedServer<V>>,
     others: Mutex<BTreeMap<Fingerprint, RemotePeer<V>>>,
-    /// Peers that may connect.
     allowed: Arc<ClientCertificates>,
     events: Mutex<VecDeque<PeerEvent>>,
     /// Peers that a lobby must not bring back.
@@ -329,14 +320,12 @@ struct Mesh<V: Planar> {
     config: NetPeerConfig,
 }
 
-/// The lobby that this peer has joined.
 #[derive(Debug)]
 struct JoinedLobby {
     presence: LobbyPresence,
     requests: mpsc::Sender<LobbyRequest>,
 }
 
-/// Another peer.
 #[derive(Debug)]
 struct RemotePeer<V: Planar> {
     shared: Arc<client::SharedClient<V>>,
@@ -413,7 +402,6 @@ impl<V: Planar> Mesh<V> {
         Ok(())
     }
 
-    /// How this peer connects to another one.
     fn client_config(&self, peer: Fingerprint) -> NetClientConfig {
         NetClientConfig {
             congestion: self.config.congestion,
@@ -437,7 +425,6 @@ impl<V: Planar> Mesh<V> {
     }
 }
 
-/// A peer on the list of a lobby.
 struct PeerLobbyMember<V: Planar> {
     mesh: Arc<Mesh<V>>,
     runtime: Handle,

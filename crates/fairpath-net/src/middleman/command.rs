@@ -155,14 +155,12 @@ pub fn no_files(_path: &str) -> Result<RttTrace, String> {
 const MILLIS_MAX: f64 = 600_000.0;
 /// Default delay of `reorder`: the next packet overtakes at 60 packets per second.
 const DETOUR: Span = Span::from_millis(20);
-/// Default queue of a bottleneck: this many milliseconds of its rate, and at least two full
-/// packets.
+/// Default queue of a bottleneck: milliseconds of its rate, and at least two full packets.
 const QUEUE_MILLIS: u64 = 200;
 const QUEUE_BYTES_MIN: u64 = 3000;
 
 impl Command {
-    /// Parses one line. `open_trace` reads the file that `rtt-trace` names, or says in one line why
-    /// it cannot.
+    /// Parses one line. `open_trace` reads the file that `rtt-trace` names, or says why not.
     pub fn parse(
         line: &str,
         open_trace: impl Fn(&str) -> Result<RttTrace, String>,

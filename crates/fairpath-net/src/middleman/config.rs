@@ -56,8 +56,7 @@ pub struct Bounds {
 }
 
 /// Selects clients. A later change overrides an earlier one, whichever selector it used. For a
-/// client that comes later the most precise selector wins: address, then host, then number, then
-/// all.
+/// later client the most precise selector wins: address, then host, then number, then all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientSelector {
     /// All clients, also those that come later.

@@ -110,8 +110,7 @@ impl Middleman {
         self.sockets.address()
     }
 
-    /// The current time on the middleman's clock, which starts at zero. All its times use this
-    /// clock.
+    /// Now on the middleman's clock, which starts at zero. All its times use this clock.
     pub fn now(&self) -> SharedInstant {
         self.sockets.now()
     }
@@ -128,8 +127,7 @@ impl Middleman {
     }
 
     /// Loses every packet from now on, for `lasting` or until [`heal`](Self::heal). Packets in
-    /// flight still arrive. It applies to clients that come later too, and replaces a current
-    /// partition.
+    /// flight still arrive. Also for later clients. Replaces a current partition.
     pub fn partition(
         &self,
         clients: ClientSelector,

@@ -19,10 +19,8 @@ pub(super) struct Proxy {
     seed: u64,
     bounds: Bounds,
     links: Links,
-    /// By number.
     clients: BTreeMap<u32, ProxyClient>,
     numbers: BTreeMap<SocketAddr, u32>,
-    /// Clients so far.
     client_count: u32,
     gone: Vec<ClientStatistics>,
     gone_unlisted: u64,
@@ -75,7 +73,6 @@ impl Proxy {
         }
     }
 
-    /// The number of the client at this address.
     pub(super) fn client_at(&self, address: SocketAddr) -> Option<u32> {
         self.numbers.get(&address).copied()
     }
@@ -94,7 +91,6 @@ impl Proxy {
         self.refused += 1;
     }
 
-    /// The number of the next client.
     pub(super) fn next_number(&self) -> u32 {
         self.client_count + 1
     }
@@ -144,12 +140,10 @@ impl Proxy {
         }
     }
 
-    /// When the next packet is due.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
         self.waiting.next_at()
     }
 
-    /// The next packet that is due.
     pub(super) fn poll_packet(&mut self, now: SharedInstant) -> Option<Packet> {
         self.waiting.pop_until(now).map(|(_, packet)| packet)
     }
@@ -178,8 +172,7 @@ impl Proxy {
         }
     }
 
-    /// Changes links, also for clients that come later. Returns the number of current clients that
-    /// were changed.
+    /// Changes links, also for later clients. Returns the number of current clients changed.
     pub(super) fn change(
         &mut self,
         clients: ClientSelector,

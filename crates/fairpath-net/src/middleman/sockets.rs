@@ -24,7 +24,6 @@ use super::proxy::{Packet, Proxy};
 use super::statistics::MiddlemanStatistics;
 use crate::client::any_local_address;
 
-/// State shared by both threads and the handle.
 pub(super) struct Sockets {
     state: Mutex<ProxyState>,
     /// Notified when the next packet is due earlier than before, or at the stop.
@@ -49,7 +48,6 @@ struct Upstream {
     receiving: AbortHandle,
 }
 
-/// The largest UDP datagram.
 const DATAGRAM_BYTES_MAX: usize = 65_535;
 /// Packets sent before the receiving thread can take the lock. 32 take well below a millisecond.
 const SENT_AT_ONCE_MAX: usize = 32;
@@ -153,8 +151,7 @@ impl Sockets {
         }
     }
 
-    /// Opens a socket to the server on a port that the system chooses. It is connected, so that it
-    /// receives from the server only.
+    /// Opens a socket to the server on any port. Connected, it receives from the server only.
     fn open_upstream(self: &Arc<Self>, client: u32) -> io::Result<Upstream> {
         let socket = UdpSocket::bind(any_local_address(self.to))?;
         socket.connect(self.to)?;
@@ -298,8 +295,7 @@ impl Destination {
     }
 }
 
-/// The system reports the refusal of an earlier packet on the next call, which then sends nothing:
-/// try twice.
+/// The system reports an earlier packet's refusal on the next call, which sends nothing: try twice.
 fn send_up(socket: &UdpSocket, bytes: &[u8]) -> io::Result<usize> {
     match socket.send(bytes) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => socket.send(bytes),

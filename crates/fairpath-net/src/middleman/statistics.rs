@@ -56,7 +56,6 @@ pub struct DirectionStatistics {
     pub waiting: usize,
     /// Packets lost to the middleman's own limits, of those lost at a full queue.
     pub overflowed: u64,
-    /// Packets that the system would not send, and refusals from the other side because its port is
-    /// closed.
+    /// Packets that the system would not send, and refusals because the other port is closed.
     pub failures: u64,
 }

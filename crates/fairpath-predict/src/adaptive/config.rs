@@ -29,16 +29,13 @@ pub struct AdaptiveConfig {
     /// Number of cases of a player in a situation from which the player's own mean counts more than
     /// the mean of all players. Default 300: habits show after about a minute.
     pub others_cases: f64,
-    /// Distance at which the weight of the nearest neighbour falls to 1/e, in seconds at top speed.
-    /// Default 0.6.
+    /// Distance where the nearest neighbour weighs 1/e, in seconds at top speed. Default 0.6.
     pub neighbour_reach: f64,
-    /// Maximum turn rate, in radians per second. Default 8: faster turns are the jitter of a
-    /// standing player.
+    /// Maximum turn rate, in radians per second. Default 8: a standing player jitters faster.
     pub turn_rate_max: f64,
     /// Cost of one hit radius of distance for [`Objective::Hits`](super::Objective::Hits), in hits.
-    /// Default 0.1: ten radii cost as much as one missed hit. At 0, where nothing hits, a near miss
-    /// costs as much as a far one, and the mean error rises by up to a fifth; at 1 only distance
-    /// counts.
+    /// Default 0.1: ten radii cost one missed hit. At 0, where nothing hits, a near miss costs as
+    /// much as a far one, and the mean error rises by up to a fifth; at 1 only distance counts.
     pub distance_in_hits: f64,
 }
 

@@ -2,21 +2,18 @@ use super::AdaptiveConfig;
 use crate::{Body, Known, Relation, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
-/// Number of vectors in a [`Sketch`].
 pub(super) const FEATURES: usize = 19;
 
 /// The subject's situation as vectors that turn and shift with the scene. The unit of length is the
 /// distance covered in one second at top speed.
 pub(super) type Features = [Vec2; FEATURES];
 
-/// Index of the last known velocity in [`Features`].
 pub(super) const VELOCITY: usize = 0;
 
 /// Number of kinds of situation that the gate distinguishes.
 pub(super) const CONTEXTS: usize = LEVELS * LEVELS * LEVELS;
 
-/// Limits between none, little, some and much, in top speeds: a half, and each a quarter of the
-/// next.
+/// Limits of none, little, some and much, in top speeds: a half, and each a quarter of the next.
 const LIMITS: [f64; 3] = [1.0 / 32.0, 1.0 / 8.0, 1.0 / 2.0];
 const LEVELS: usize = LIMITS.len() + 1;
 
@@ -40,7 +37,6 @@ pub(super) struct Arena {
 /// input over a dodge, a turn and a run to a plan.
 const LOOK_BACK: [usize; 5] = [7, 15, 30, 60, 120];
 
-/// Ticks over which a turn is measured.
 const TURN_TICKS: usize = 6;
 
 impl Sketch {
@@ -118,7 +114,6 @@ struct Neighbours {
 struct Side {
     /// Offset to the mean position.
     towards: Vec2,
-    /// Mean velocity.
     velocity: Vec2,
     /// Offset to the nearest player, weighted down with distance.
     nearest: Vec2,
@@ -138,7 +133,6 @@ impl Neighbours {
     }
 }
 
-/// One team while it is being counted.
 #[derive(Clone, Copy, Debug)]
 struct Count {
     count: f64,

@@ -2,9 +2,8 @@ use super::AdaptiveConfig;
 use super::features::CONTEXTS;
 
 /// Follows the guess that has cost least in situations like this one: at first by the cases of all
-/// players, then more and more by the subject's own.
-///
-/// The costs of all `EXPERTS` guesses become known afterwards, followed or not.
+/// players, then more and more by the subject's own. The costs of all `EXPERTS` guesses become
+/// known afterwards, followed or not.
 #[derive(Clone, Debug)]
 pub(super) struct Gate<const EXPERTS: usize> {
     everywhere: Costs<EXPERTS>,
@@ -15,7 +14,6 @@ pub(super) struct Gate<const EXPERTS: usize> {
     others_cases: f64,
 }
 
-/// The cases of one subject.
 #[derive(Clone, Debug)]
 pub(super) struct Experience<const EXPERTS: usize> {
     here: Vec<Costs<EXPERTS>>,
@@ -50,7 +48,6 @@ impl<const EXPERTS: usize> Gate<EXPERTS> {
         leader.0
     }
 
-    /// Returns the expected cost of each guess.
     pub(super) fn expected(&self, own: &Experience<EXPERTS>, context: usize) -> [f64; EXPERTS] {
         let (here, own) = (&self.here[context], &own.here[context]);
         std::array::from_fn(|expert| {

@@ -1,5 +1,4 @@
-//! The owner's side: which motion to send so that a DR vector stays within the threshold for
-//! longest.
+//! The owner's side: which motion to send so that a DR vector lasts longest.
 //!
 //! The current velocity is seldom the best one to send: a player that has just begun to turn or to
 //! brake does not keep it. The owner knows its own past, and a server that owns all players knows
@@ -17,8 +16,7 @@ use fairpath::motion::{Linear, Motion, MotionKind};
 use fairpath::vector::{Vec2, Vector};
 
 /// Chooses the motion to send: the current velocity, the velocity towards an expected position a
-/// little ahead, or the current turn. It takes the one that made DR vectors last longest in similar
-/// situations.
+/// little ahead, or the current turn. It takes the one that lasted longest in similar situations.
 ///
 /// Call [`learn`](Self::learn) and [`observe`](Self::observe) every tick. When a DR vector is due,
 /// send the motion that [`choose`](Self::choose) returns. The chooser then follows how long that
@@ -39,8 +37,7 @@ const CHOICES: usize = AIM_TICKS.len() + 2;
 /// Longer times count as this many seconds.
 const LASTS_MAX: f64 = 4.0;
 
-/// Maximum number of DR vectors per subject that are followed at once. At ten per second that is
-/// all of them.
+/// Most DR vectors per subject that are followed at once. At ten per second that is all of them.
 const TRIALS_MAX: usize = 40;
 
 #[derive(Clone, Debug)]
@@ -209,8 +206,7 @@ mod tests {
     fn a_chord_lasts_longer_than_a_tangent() {
         let circle = |secs: f64| Vec2::new(libm::cos(1.5 * secs), libm::sin(1.5 * secs)) * 6.0;
         let (tangents, chords) = (lines_sent(60, 0.5, circle, false), lines_sent(60, 0.5, circle, true));
-        // In theory a chord lasts twice as long: it leaves the circle by the sagitta and comes
-        // back.
+        // In theory a chord lasts twice as long: it leaves the circle and comes back.
         assert!(chords * 10 <= tangents * 7, "{chords} chords, {tangents} tangents");
     }
 

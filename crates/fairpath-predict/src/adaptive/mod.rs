@@ -73,8 +73,7 @@ const KNOTS: [u32; 12] = [6, 12, 18, 36, 54, 72, 90, 108, 126, 180, 240, TICKS_A
 /// It learns from every third tick, because neighbouring ticks teach the same.
 const LESSON_TICKS: u32 = 3;
 
-/// Maximum number of subjects with a memory of their own. Other subjects are predicted by what was
-/// learned from these.
+/// Most subjects with a memory of their own. Others are predicted by what these taught.
 pub const SUBJECTS_MAX: usize = 1024;
 
 const _: () = {
@@ -85,11 +84,9 @@ const _: () = {
     }
 };
 
-/// Number of guesses. The strongest comes first: with no experience the gate follows it, and it
-/// starts as the line.
+/// Number of guesses. The strongest is first: the gate starts with it, and it starts as the line.
 const EXPERTS: usize = 5;
 
-/// Everything about one time ahead.
 #[derive(Clone, Debug)]
 struct Knot {
     ticks: u32,
@@ -154,7 +151,6 @@ impl Adaptive {
         Sketch::of(known, &self.arena, self.top_speed, &self.config)
     }
 
-    /// Returns the predicted displacement at a knot.
     fn way_at(&self, place: usize, subject: usize, sketch: &Sketch) -> Vec2 {
         let knot = &self.knots[place];
         let own = self.subjects.get(subject).map(|subject| &subject.own[place]);
@@ -289,8 +285,7 @@ impl Subject {
         }
     }
 
-    /// Notes another tick and returns whether to learn from it. Situations of an earlier life never
-    /// have an outcome.
+    /// Notes another tick; returns whether to learn from it. Drops situations of an earlier life.
     fn handle_tick(&mut self, known: usize) -> bool {
         if known <= 1 || known < self.known {
             self.past.clear();

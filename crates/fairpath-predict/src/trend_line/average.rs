@@ -11,15 +11,12 @@ const ROUNDS: usize = 4;
 /// Nodes per smoothing length. More nodes would only follow noise.
 const NODES_PER_SMOOTHING: f64 = 2.5;
 
-/// Part of the line that a lap may advance between two ticks. A lap that jumps farther says nothing
-/// about the places between.
+/// Part of the line that a lap may advance in a tick. A farther jump tells nothing of the way.
 const JUMP_MAX: f64 = 0.05;
 
 /// Returns the mean of laps: at every place along it, the mean of where the laps cross it and of
-/// how fast.
-///
-/// A mean over *time* is not a line that any car drove: a car that brakes early is elsewhere at the
-/// same instant.
+/// how fast. A mean over *time* is not a line that any car drove: a car that brakes early is
+/// elsewhere at the same instant.
 pub(super) fn average(
     laps: &[&[LapPart<'_>]],
     shape: LapShape,
@@ -78,8 +75,7 @@ fn way(path: &[Vec2]) -> f64 {
     path.windows(2).map(|pair| pair[0].distance(pair[1])).sum()
 }
 
-/// Returns `count` evenly spaced points along a path: from end to end, or without the end point if
-/// the path ends where it began.
+/// Returns `count` evenly spaced points along a path, without the end point if it is closed.
 fn even(path: &[Vec2], shape: LapShape, count: usize) -> Vec<Vec2> {
     let steps = match shape {
         LapShape::Circuit => count,
@@ -124,7 +120,6 @@ impl Crossings {
         }
     }
 
-    /// Adds all nodes between two feet.
     fn cross(&mut self, course: &Course, from: Foot, to: Foot, speed: f64) {
         let length = course.length();
         let advance = match course.shape() {
@@ -221,8 +216,7 @@ impl Smoother {
             .collect()
     }
 
-    /// Returns the value at a place. Beyond the ends of a stage it is mirrored through the end
-    /// point.
+    /// Returns the value at a place, mirrored through the end point beyond the ends of a stage.
     fn value<T: Smooth>(&self, values: &[T], place: isize) -> T {
         let last = values.len() as isize - 1;
         let at = |place: isize| values[place.clamp(0, last) as usize];

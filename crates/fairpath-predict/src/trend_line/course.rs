@@ -2,10 +2,9 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::LapShape;
 
-/// A smooth line in the plane by arc length, and its usual speed.
-///
-/// Nodes are evenly spaced and joined by cubics with equal slope and curvature where they meet. All
-/// queries use tables and take about the same time for any length.
+/// A smooth line in the plane by arc length, and its usual speed. Nodes are evenly spaced and
+/// joined by cubics with equal slope and curvature where they meet. All queries use tables and take
+/// about the same time for any length.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Course {
     shape: LapShape,
@@ -29,10 +28,8 @@ struct Node {
     bend: Vec2,
     /// Direction of the line, of any length.
     way: Vec2,
-    /// Usual speed.
     speed: f64,
-    /// Least distance from this node to any part of the line more than [`NEIGHBOURS`] nodes away
-    /// along it.
+    /// Least distance to any part of the line more than [`NEIGHBOURS`] nodes away along it.
     clearance: f64,
 }
 
@@ -46,8 +43,7 @@ struct Block {
 /// The foot of a perpendicular to the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Foot {
-    /// Distance along the line to the foot. On a circuit from 0 up to, but not including, the
-    /// length.
+    /// Distance along the line to the foot. On a circuit from 0 to below the length.
     pub along: f64,
     /// Distance of the place to the left of the line; negative to the right.
     pub offset: f64,
@@ -55,8 +51,7 @@ pub struct Foot {
 
 const BLOCK: usize = 16;
 /// Nodes to either side within which the line is one piece. 5 nodes 2 m apart are 10 m: a place
-/// less than half of that beside the line is found by looking at these alone, and nearly all cars
-/// are.
+/// less than half of that beside the line is found by looking at these alone, like most cars.
 const NEIGHBOURS: usize = 5;
 /// Nodes to either side of the last foot that are searched first.
 const WINDOW: usize = 2 * NEIGHBOURS;
@@ -64,8 +59,7 @@ const WINDOW: usize = 2 * NEIGHBOURS;
 pub(super) const NODES_MIN: usize = 2 * WINDOW + 2;
 /// Least usual speed, as a part of the mean speed. Otherwise laps that stopped would stop time.
 const SPEED_MIN: f64 = 0.05;
-/// Nodes beyond the ends over which a closed spline is solved. Their influence at the ends has
-/// faded to 0.27⁴⁰ ≈ 10⁻²³.
+/// Nodes beyond the ends of a closed spline's solution: their influence is 0.27⁴⁰ ≈ 10⁻²³.
 const OVERLAP: usize = 40;
 
 impl Course {
@@ -127,13 +121,11 @@ impl Course {
         self.position(&self.place(along))
     }
 
-    /// Returns the direction as a unit vector.
     pub(super) fn tangent_at(&self, along: f64) -> Vec2 {
         self.slope(&self.place(along)).normalize_or_zero()
     }
 
-    /// Returns the position and its derivative by arc length. The derivative has length 1, except
-    /// for the error of the cubics.
+    /// Returns the position and its derivative by arc length, about a unit vector.
     pub(super) fn position_and_slope_at(&self, along: f64) -> (Vec2, Vec2) {
         let place = self.place(along);
         (self.position(&place), self.slope(&place))
@@ -148,7 +140,6 @@ impl Course {
         self.slope(&place).normalize_or_zero().perpendicular().dot(place.bend())
     }
 
-    /// Returns the usual speed.
     pub(super) fn speed_at(&self, along: f64) -> f64 {
         let Place { here, next, share, .. } = self.place(along);
         here.speed * (1.0 - share) + next.speed * share
@@ -193,10 +184,8 @@ impl Course {
 
     /// Returns the foot of the perpendicular: the nearest at which the line does not run against
     /// `way`, because a road driven out and back is two lines side by side. If `way` is zero, or
-    /// the whole line runs against it, returns the nearest of all.
-    ///
-    /// `before` is an earlier foot: the search is faster if the new one is near it. The result is
-    /// the same.
+    /// the whole line runs against it, returns the nearest of all. `before` is an earlier foot: the
+    /// search is faster if the new one is near it. The result is the same.
     pub(super) fn foot(&self, place: Vec2, way: Vec2, before: Option<f64>) -> Foot {
         let node = before.and_then(|along| self.nearest_around(place, way, along)).unwrap_or_else(|| {
             let nearest = self.nearest(place, |node| self.goes_with(node, way));
@@ -210,8 +199,7 @@ impl Course {
         self.nodes[node].way.dot(way) >= 0.0
     }
 
-    /// Returns the nearest node that runs along `way`, if the neighbourhood of `along` is enough to
-    /// be sure of it.
+    /// Returns the nearest node that runs along `way`, if the neighbourhood of `along` proves it.
     fn nearest_around(&self, place: Vec2, way: Vec2, along: f64) -> Option<usize> {
         let (segment, ..) = self.segment(along);
         let mut nearest = (0, 0, f64::INFINITY);
@@ -272,8 +260,7 @@ impl Course {
     #[inline]
     fn wrapped(&self, along: f64) -> f64 {
         match self.shape {
-            // Nearly every value is within the first round: a division would cost more than all the
-            // rest.
+            // Nearly every value is within the first round, and a division is expensive.
             LapShape::Circuit if (0.0..self.length).contains(&along) => along,
             // Rounding may leave exactly one round, which is 0.
             LapShape::Circuit => {
@@ -394,7 +381,6 @@ impl Course {
     }
 }
 
-/// A place between two nodes.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     here: &'a Node,

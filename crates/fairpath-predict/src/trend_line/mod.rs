@@ -187,8 +187,7 @@ impl TrendLine {
     /// Returns the foot of the perpendicular from `place` to the line.
     ///
     /// Of several feet it returns the nearest at which the line does not run against `way`: a road
-    /// driven out and back is two lines side by side. If `way` is zero, it returns the nearest of
-    /// all.
+    /// driven out and back is two lines side by side. If `way` is zero, returns the nearest.
     pub fn foot(&self, place: Vec2, way: Vec2) -> Foot {
         self.course.foot(place, way, None)
     }
@@ -198,8 +197,7 @@ impl TrendLine {
         self.course.foot(place, way, Some(along))
     }
 
-    /// Returns the outlook of a body, or `None` if it is off the track or drives against the laps.
-    /// `history` ends with the newest tick.
+    /// Returns the outlook of the last body, or `None` if it is off the track or against the laps.
     fn outlook(&self, history: &[Body], hint: Option<f64>) -> Option<Outlook<'_>> {
         let body = history.last()?;
         if !body.is_finite() {

@@ -3,14 +3,12 @@ use fairpath::vector::{Vec2, Vector};
 
 use super::course::{Course, Foot};
 
-/// Number of vectors of an [`Outlook`].
 pub(super) const FEATURES: usize = 15;
 
 /// Vectors whose weighted sum is the displacement beyond constant velocity.
 pub(super) type Features = [Vec2; FEATURES];
 
-/// Index of following the line in [`Features`]. Alone, with weight 1, it means "turn as the line
-/// turns, brake as laps brake".
+/// Index of following the line in [`Features`]: turn as the line turns, brake as laps brake.
 pub(super) const FOLLOW: usize = 0;
 
 /// Ticks over which a car's past is compared with the line. The shortest sees the current turn and
@@ -22,8 +20,7 @@ const USUAL: usize = 1;
 const LONGEST: usize = LOOK_BACK.len() - 1;
 
 /// Ticks over which a car's pace relative to the usual speed is measured. Half a second: by then
-/// the noise of a cheap GPS receiver is a few per cent of a car's speed, and the driver has hardly
-/// changed plans.
+/// the noise of a cheap GPS receiver is a few per cent of a car's speed, and plans hardly change.
 const PACE_TICKS: usize = 30;
 /// Maximum ratio to the usual speed: no car is more than twice as fast.
 const RATIO_MAX: f64 = 2.0;
@@ -75,8 +72,7 @@ impl<'a> Outlook<'a> {
         if known > 0 {
             let ticks = LOOK_BACK[LONGEST].min(known);
             likeness[LONGEST] = Likeness::of(own(ticks), line(ticks, pace_ratio));
-            // Over such a short time the line is almost straight, so another pace scales it in
-            // proportion.
+            // Over such a short time the line is almost straight: another pace scales it.
             let paced = if ratio > 0.0 { pace_ratio / ratio } else { 0.0 };
             for place in 0..LONGEST {
                 let ticks = LOOK_BACK[place].min(known);
@@ -115,7 +111,6 @@ impl<'a> Outlook<'a> {
         self.foot.along
     }
 
-    /// Returns the displacement at constant velocity.
     pub(super) fn straight(&self, secs: f64) -> Vec2 {
         self.body.velocity * secs
     }

@@ -49,7 +49,6 @@ impl Predictor for TrendLinePredictor {
     }
 }
 
-/// Stores the last foot of a subject.
 pub(super) fn remember(feet: &mut Vec<Option<f64>>, subject: usize, along: Option<f64>) {
     if subject >= SUBJECTS_MAX {
         return;

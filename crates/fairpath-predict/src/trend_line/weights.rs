@@ -22,7 +22,6 @@ const FIRST_LESSON: usize = 15;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Weights([[f64; FEATURES]; KNOTS.len()]);
 
-/// Weights for both kinds of knowledge.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Learned {
     /// For a car whose past is known.
@@ -110,7 +109,6 @@ impl Weights {
         Self([weights; KNOTS.len()])
     }
 
-    /// Returns the displacement after `ticks`.
     pub(super) fn displacement(&self, outlook: &Outlook<'_>, ticks: u32) -> Vec2 {
         let secs = f64::from(ticks) * TICK_SECS;
         let after = KNOTS.iter().position(|knot| *knot >= ticks).unwrap_or(KNOTS.len() - 1);

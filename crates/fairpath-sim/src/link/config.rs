@@ -28,8 +28,7 @@ pub struct LinkConfig {
     /// How long every packet takes, one way; a game's "ping" is twice that. Default 0. Must not be
     /// negative. Example: light in fibre needs 5 ms per 1000 km, real routes about 8.
     pub delay: Span,
-    /// Measured round trips. Half of each is added to the delay; lost pings lose packets. Default
-    /// none.
+    /// Measured round trips. Half of each adds to the delay; lost pings lose packets. Default none.
     pub rtt_trace: Option<RttTrace>,
     /// Uniform jitter: adds a draw between minus and plus this. Default 0. Above the delay the mean
     /// moves up, because no packet arrives before it was sent; above the gap between packets they
@@ -102,8 +101,7 @@ impl LinkConfig {
         Self::default().delay(Span::from_micros(200)).jitter_normal(Span::from_micros(30)).keep_order(true)
     }
 
-    /// A wired home to a server in the same country: 15 ms one way, 1 ms of jitter, one packet in a
-    /// thousand lost.
+    /// A wired home to a server in the same country: 15 ms one way, 1 ms of jitter, 0.1 % lost.
     pub fn broadband() -> Self {
         Self::default()
             .delay(Span::from_millis(15))
@@ -134,8 +132,7 @@ impl LinkConfig {
             .duplicate_ratio(0.002)
     }
 
-    /// Half around the world: 150 ms one way, 15 ms of jitter, 1 % lost, now and then another
-    /// route.
+    /// Half around the world: 150 ms one way, 15 ms of jitter, 1 % lost, sometimes another route.
     pub fn intercontinental() -> Self {
         Self::default()
             .delay(Span::from_millis(150))

@@ -69,7 +69,6 @@ impl LossChain {
         Self { is_bad: random.chance(loss.bad_share()), random }
     }
 
-    /// Returns whether the next packet is lost.
     pub(super) fn next_is_lost(&mut self, loss: &Loss) -> bool {
         let (ratio, change) =
             if self.is_bad { (loss.in_bad, loss.bad_to_good) } else { (loss.in_good, loss.good_to_bad) };

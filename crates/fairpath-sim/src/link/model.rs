@@ -5,16 +5,14 @@ use super::config::{LinkConfig, Rate};
 use super::loss::LossChain;
 use super::statistics::LinkStatistics;
 
-/// Decides when a packet arrives, if at all. It holds no packets: [`Link`](super::Link) does, or a
-/// socket.
+/// Decides when a packet arrives, if at all. Packets are in a [`Link`](super::Link) or a socket.
 ///
 /// Call [`send`](Self::send) for every packet in the order of sending; `now` must never go
 /// backwards. `now` is true time in the simulator. A proxy on real sockets passes its own clock,
 /// because only differences count.
 ///
 /// Every effect draws from a stream of its own, once per packet, also for lost packets. So a fault
-/// changes only what it touches: with and without loss, the packets that get through take equally
-/// long.
+/// changes only what it touches: with and without loss, delivered packets take equally long.
 #[derive(Clone, Debug)]
 pub struct LinkModel {
     config: LinkConfig,
@@ -174,7 +172,6 @@ impl LinkModel {
         }
     }
 
-    /// Passes one packet through all effects.
     fn decide(&mut self, now: SharedInstant, size_bytes: u32, luck: Luck) -> Fate {
         if self.is_partitioned(now) {
             return Fate::Lost(LossCause::Partition);
@@ -245,8 +242,7 @@ fn draw_jitter(config: &LinkConfig, random: &mut Random) -> Span {
 /// A queue that packets leave one after the other.
 ///
 /// Its end is kept in units of 1 µs / (bytes per second), where a packet lasts exactly its size ×
-/// 10⁶. Only the answer is rounded, so the rate is exact at any speed and for any number of
-/// packets.
+/// 10⁶. Only the answer is rounded, so the rate is exact for any number of packets.
 #[derive(Clone, Debug)]
 struct Bottleneck {
     /// When the packets that came before the last change of rate have left.

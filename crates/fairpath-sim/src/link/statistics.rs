@@ -4,8 +4,7 @@ use super::model::{Fate, LossCause};
 
 /// Counts the packets of one link by their fate. Bounded memory, however many there were.
 ///
-/// A packet's fate is decided and counted when it is sent: some of the delivered ones may still be
-/// in flight.
+/// A packet's fate is decided and counted when it is sent: delivered ones may be in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkStatistics {
@@ -169,7 +168,7 @@ impl DelayStatistics {
     }
 }
 
-/// Small delays have a bucket each; above, the leading bit picks the doubling and the next five the
+/// Small delays have a bucket each; above, the leading bit picks the doubling, five more the
 /// bucket.
 const fn bucket_of(micros: u64) -> usize {
     if micros < BUCKETS_PER_DOUBLING {

@@ -1,5 +1,4 @@
-//! A server and its clients in virtual time, over simulated links: use [`SessionWorld`] to test a
-//! game.
+//! A server and its clients in virtual time, over simulated links. [`SessionWorld`] tests games.
 
 mod pipe;
 
@@ -22,8 +21,7 @@ use pipe::Pipe;
 /// repeat lost packets, so loss costs them time and a partition stops them. A client without a
 /// connection tries to connect once a second.
 ///
-/// The server ticks 60 times a second in true time. Clients tick at the same instants but read
-/// clocks of their own.
+/// The server ticks 60 times a second in true time. Clients tick then too, by their own clocks.
 #[derive(Debug)]
 pub struct SessionWorld<V: Planar> {
     /// The links, the clocks and the faults. Peer 0 is the server, client `i` is peer `i + 1`.
@@ -33,8 +31,7 @@ pub struct SessionWorld<V: Planar> {
     seats: Vec<Seat<V>>,
     /// The server's ends of connections, by client and the client's number of the connection.
     ends: BTreeMap<(PeerId, u64), (ConnectionId, Pipe)>,
-    /// Connections of a client below this number are over: a repeated greeting does not open them
-    /// again.
+    /// A client's connections below this number are over: a repeated greeting does not reopen them.
     over_below: BTreeMap<PeerId, u64>,
     tokens: Random,
     started: SharedInstant,
@@ -86,15 +83,13 @@ const SERVER: PeerId = PeerId(0);
 const FRAMES: TickRate = TickRate::hz(60);
 /// What QUIC can carry on every path, less its own overhead.
 const DATAGRAM_BYTES_MAX: usize = 1_150;
-/// How many packets wait for a stalled client: a few seconds of traffic. More are lost, as in a
-/// full socket.
+/// Packets that wait for a stalled client: seconds of traffic. More are lost, as in a full socket.
 const UNREAD_MAX: usize = 1_024;
 /// How often a client without a connection tries to connect.
 const RECONNECT_EVERY: Span = Span::from_secs(1);
 
 impl<V: Planar> SessionWorld<V> {
-    /// Creates a world where every client has the same link to the server. Clients connect by
-    /// themselves.
+    /// Creates a world where every client has the same link. Clients connect by themselves.
     pub fn new(seed: u64, link: LinkConfig, server: Server<V>, clients: Vec<Client<V>>) -> Self {
         let mut network = Network::new(seed, clients.len() as u32 + 1);
         for peer in network.peers().skip(1) {
@@ -222,8 +217,7 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// Runs for `span` and calls `frame` 60 times a second, after all packets that arrived were
-    /// handled.
+    /// Runs for `span` and calls `frame` 60 times a second, after arrived packets were handled.
     pub fn run_for(&mut self, span: Span, mut frame: impl FnMut(&mut Self, SharedInstant)) {
         let until = self.now() + span;
         loop {
@@ -308,8 +302,7 @@ impl<V: Planar> SessionWorld<V> {
         for bytes in &arrived.datagrams {
             let before = self.server.poll_deadline(now);
             let is_news = self.server.handle_datagram(id, bytes, now);
-            // A caller that sleeps until a deadline relies on this. Debug only: it looks at every client
-            // twice.
+            // A caller that sleeps until a deadline relies on this. Debug only: it is slow.
             debug_assert!(
                 is_news || !is_sooner(self.server.poll_deadline(now), before),
                 "handle_datagram moved the deadline forward but returned false"

@@ -1,5 +1,4 @@
-//! A transport such as QUIC, as far as sessions need it: datagrams, an ordered stream and unordered
-//! messages.
+//! A transport such as QUIC, for sessions: datagrams, an ordered stream and unordered messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 

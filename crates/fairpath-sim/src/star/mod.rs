@@ -99,8 +99,7 @@ pub struct Star<V: Planar, W: Watch<V> = ()> {
     precision: Precision,
     ends: BTreeMap<ReceiverId, End<V>>,
     agenda: EventQueue<Event>,
-    /// When departures were last asked for. A deadline that is still there afterwards waits for the
-    /// next tick.
+    /// When departures were last asked for. A deadline still there waits for the next tick.
     polled: Option<SharedInstant>,
 }
 

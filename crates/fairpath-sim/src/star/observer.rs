@@ -34,8 +34,7 @@ struct Integral {
     sum: f64,
 }
 
-/// How far the integration has come: an instant, the export of that instant, and the index of what
-/// is followed then.
+/// How far the integration has come: an instant, its export, and the index of what is followed.
 #[derive(Clone, Copy, Debug)]
 struct Upto {
     instant: SharedInstant,
@@ -49,7 +48,6 @@ impl<V: Planar> Observer<V> {
         Self { horizon, exports: Vec::new(), followed: BTreeMap::new() }
     }
 
-    /// Records that a DR vector was generated.
     pub(super) fn exported(&mut self, vector: &DrVector<V>) {
         self.exports.push((vector.generated_at, Path::from(vector)));
     }
@@ -98,8 +96,7 @@ impl<V: Planar> Observer<V> {
         self.exports.partition_point(|(since, _)| *since <= at).checked_sub(1)
     }
 
-    /// Returns the error of a receiver that follows export `follows` while the exported path is
-    /// export `exported`.
+    /// Returns the error of a receiver that follows export `follows` while `exported` is exported.
     pub fn error(&self, exported: usize, follows: usize, from: SharedInstant, to: SharedInstant) -> f64 {
         let (since, placed) = &self.exports[follows];
         if exported == follows && to <= *since + self.horizon {

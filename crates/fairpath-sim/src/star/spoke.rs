@@ -128,8 +128,7 @@ impl Spoke {
     }
 }
 
-/// A clock request or reply with its share of headers. Its cost does not matter here, only that
-/// links see it.
+/// A clock request or reply with headers. Its cost does not matter, only that links see it.
 const SYNC_BYTES: u32 = 48;
 /// A QUIC packet that carries nothing but an acknowledgement.
 const ACKNOWLEDGEMENT_BYTES: u32 = 40;
@@ -145,7 +144,6 @@ pub(super) struct End<V: Planar> {
     sync: Option<ClockEstimate>,
     horizon: Span,
     replicas: BTreeMap<EntityId, Vec<Replica<V>>>,
-    /// The sender's record of datagrams to this receiver.
     pub(super) sent: SentPackets,
     /// The receiver's unconfirmed receipts, and its record of feedback.
     pub(super) receipts: ReceiptBook,
@@ -246,7 +244,6 @@ impl<V: Planar> End<V> {
         Some((request, self.back.send(now, SYNC_BYTES)))
     }
 
-    /// The fate of the sender's reply.
     pub(super) fn reply(&mut self, at: SharedInstant) -> Option<Fate> {
         Some(self.sync.as_mut()?.replies.send(at, SYNC_BYTES))
     }

@@ -45,8 +45,7 @@ pub trait Watch<V: Planar> {
 
     /// Returns what a receiver reports of a datagram that was lost, with the header that it claims
     /// to have seen. It cannot know the nonce in `header`. Default: nothing. A forged receipt
-    /// leaves in a message of its own, because a wrong nonce spoils the proof of all others in
-    /// it.
+    /// leaves in a message of its own: a wrong nonce spoils the proof of all others.
     fn forge(
         &mut self,
         _receiver: ReceiverId,
@@ -56,8 +55,7 @@ pub trait Watch<V: Planar> {
         None
     }
 
-    /// Returns for how long a receiver holds back the transport's own acknowledgements. Default:
-    /// not at all.
+    /// Returns how long a receiver holds back the transport's acknowledgements. Default: zero.
     fn transport_held_back(&mut self, _receiver: ReceiverId) -> Span {
         Span::ZERO
     }
@@ -69,8 +67,7 @@ impl<V: Planar> Watch<V> for () {}
 /// What a receiver reports of one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reported {
-    /// When the datagram is said to have arrived; `None` sends feedback that leaves it out, as if
-    /// it had not arrived.
+    /// When the datagram is said to have arrived; `None` leaves it out, as if it had not.
     pub received_at: Option<SharedInstant>,
     /// For how long the feedback is held back.
     pub held_back: Span,

@@ -9,7 +9,6 @@ use super::cells::{LengthUnit, ReceiptKind, StateKind, TraceCell};
 use crate::csv::{Cells, CsvError, CsvProblem, Reader, Writer};
 use crate::digest::Digest;
 
-/// One row of a table.
 pub(super) trait Row: Sized {
     const COLUMNS: &'static [&'static str];
     fn write(&self, writer: &mut Writer) -> Result<(), CsvError>;
@@ -17,8 +16,7 @@ pub(super) trait Row: Sized {
     fn add_to(&self, digest: &mut Digest);
 }
 
-/// A row type from one list, so that the struct, the columns, the text and the digest cannot
-/// disagree.
+/// A row type from one list, so that struct, columns, text and digest cannot disagree.
 macro_rules! row {
     ($(#[$doc:meta])* pub struct $row:ident {
         $($(#[$field_doc:meta])* pub $field:ident: $kind:ty as $column:literal,)+

@@ -2,11 +2,9 @@ use super::exchange::Exchange;
 use super::millionths;
 use crate::time::{LocalInstant, Span};
 
-/// The bounds that the exchanges so far prove for the offset, shared − local.
-///
-/// All bounds widen with age at the same rate, so the tighter of two stays the tighter one. The
-/// best bound of each kind is therefore all the memory needed. Old bounds become wide and are
-/// replaced.
+/// The bounds that the exchanges so far prove for the offset, shared − local. All bounds widen with
+/// age at the same rate, so the tighter of two stays the tighter one. The best bound of each kind
+/// is therefore all the memory needed. Old bounds become wide and are replaced.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OffsetBounds {
     upper: Bound,
@@ -25,8 +23,7 @@ struct Bound {
 const STAMP_RESOLUTION: Span = Span::from_micros(1);
 
 impl OffsetBounds {
-    /// Returns the bounds that one exchange proves: neither request nor reply arrived before it was
-    /// sent.
+    /// Returns the bounds that one exchange proves: no message arrived before it was sent.
     pub(super) fn from_exchange(exchange: &Exchange, drift_ppm: u32) -> Self {
         let forward = exchange.server_received.since_zero() - exchange.client_sent.since_zero();
         let backward = exchange.server_sent.since_zero() - exchange.client_received.since_zero();
@@ -37,12 +34,10 @@ impl OffsetBounds {
         }
     }
 
-    /// Returns the largest possible offset at `local`.
     pub(super) fn upper_at(&self, local: LocalInstant) -> Span {
         self.upper.offset + self.drift_between(self.upper.at, local)
     }
 
-    /// Returns the smallest possible offset at `local`.
     pub(super) fn lower_at(&self, local: LocalInstant) -> Span {
         self.lower.offset - self.drift_between(self.lower.at, local)
     }
@@ -59,8 +54,7 @@ impl OffsetBounds {
         (self.upper_at(local) - offset).max(offset - self.lower_at(local))
     }
 
-    /// Returns whether no offset satisfies both: then a clock stepped, or drifts more than
-    /// `drift_ppm`.
+    /// Whether no offset satisfies both: a clock stepped, or drifts more than `drift_ppm`.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         let local = self.newest().max(other.newest());
         let upper = self.upper_at(local).min(other.upper_at(local));
@@ -68,7 +62,6 @@ impl OffsetBounds {
         lower > upper
     }
 
-    /// Returns the tighter bound of each kind.
     #[must_use]
     pub(super) fn tightened_by(&self, other: &Self) -> Self {
         let local = self.newest().max(other.newest());

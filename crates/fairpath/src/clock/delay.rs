@@ -59,8 +59,7 @@ impl DelayEstimate {
 }
 
 /// Rounds to the nearest microsecond. Delays are bounded, so truncation is enough: this runs for
-/// every receiver at every trigger, and `round` is a call on processors without an instruction for
-/// it.
+/// every receiver at every trigger, and `round` is a call on some processors.
 fn micros(micros: f64) -> Span {
     Span::from_micros((micros + 0.5f64.copysign(micros)) as i64)
 }

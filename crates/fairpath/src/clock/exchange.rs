@@ -1,7 +1,6 @@
 use crate::time::{LocalInstant, SharedInstant, Span};
 
-/// A client's request for the server's time. The client remembers when it asked; local time is
-/// never sent.
+/// A client's request for the server's time. Local time is never sent: the client remembers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Matches the reply to the request.

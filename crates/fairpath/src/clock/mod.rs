@@ -1,5 +1,4 @@
-//! One timeline for all peers: clock synchronisation with a stated uncertainty, and delay
-//! estimates.
+//! One timeline for all peers: clock synchronisation with a stated uncertainty, and delays.
 //!
 //! A client asks ([`Request`]), the server stamps and answers ([`Request::answer`]), and
 //! [`ClockSync`] turns the answers into a mapping from local to shared time. A server's clock *is*
@@ -38,8 +37,7 @@
 //! This extends the usual filter, which keeps the exchange with the shortest round trip: here the
 //! quickest request and the quickest reply need not belong to one exchange. The uncertainty is at
 //! most half the round trip of the best exchange plus drift, and less on jittery links. Half the
-//! asymmetry between the quickest request and the quickest reply remains; no exchange of messages
-//! can measure it.
+//! asymmetry between quickest request and quickest reply remains; no exchange can measure it.
 //!
 //! The drift itself is not fitted: within half a minute the middle wanders by a millisecond or two
 //! on a jittery link, and that slope exceeds the drift of any sound clock.
@@ -56,8 +54,7 @@ pub use sync::{ClockConfig, ClockSync, ReplyError};
 
 use crate::time::Span;
 
-/// Returns `ppm` millionths of `span`. Drift and slew are integers in millionths, so that results
-/// are exact on every platform.
+/// Returns `ppm` millionths of `span`: integers, exact on every platform.
 fn millionths(span: Span, ppm: u32) -> Span {
     // 2^63 times 2^32 fits; the quotient fits an i64 again for every ratio up to one.
     let product = i128::from(span.as_micros()) * i128::from(ppm.min(1_000_000));

@@ -2,9 +2,7 @@ use super::millionths;
 use crate::time::{LocalInstant, Span};
 
 /// The offset in use: it approaches its target at a limited rate, so that shared time never jumps.
-///
-/// A closed form in the time since the last change of target: the result does not depend on how
-/// often it is read.
+/// A closed form in the time since the last change of target, however often it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slew {
     since: LocalInstant,
@@ -26,8 +24,7 @@ impl Slew {
         Self { since: local, offset, correction: target - offset, rate_ppm: self.rate_ppm }
     }
 
-    /// Returns the offset at `local`. It changes more slowly than time passes, so local + offset
-    /// never falls while local rises.
+    /// Returns the offset at `local`. It is slower than time, so local + offset never falls.
     pub(super) fn offset_at(&self, local: LocalInstant) -> Span {
         let elapsed = (local - self.since).max(Span::ZERO);
         let reach = millionths(elapsed, self.rate_ppm);

@@ -72,8 +72,7 @@ pub struct ClockConfig {
     pub step_beyond: Span,
     /// Interval between requests while the clock is new or in doubt. Default 100 ms.
     ///
-    /// Too low: all samples meet the same queue. Too high: the first seconds of play rest on one
-    /// sample.
+    /// Too low: all samples meet the same queue. Too high: the first seconds rest on one sample.
     pub interval_fast: Span,
     /// Interval between requests once the clock has settled. Default 1 s: at 200 ppm that costs 0.2
     /// ms of uncertainty, and some tens of bytes per second.
@@ -107,8 +106,7 @@ impl Default for ClockConfig {
     }
 }
 
-/// Why a reply was not used. The clock is unchanged, except that [`Disputed`](Self::Disputed)
-/// replies are remembered.
+/// Why a reply was not used. The clock only remembers [`Disputed`](Self::Disputed) ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyError {
@@ -122,8 +120,7 @@ pub enum ReplyError {
     LongerThanRoundTrip,
     /// A stamp is farther from zero than 36 000 years.
     OutOfRange,
-    /// The reply contradicts earlier ones. Three such replies in a row that agree with each other
-    /// are believed.
+    /// The reply contradicts earlier ones. Three in a row that agree with each other are believed.
     Disputed,
 }
 
@@ -144,8 +141,7 @@ impl std::error::Error for ReplyError {}
 
 impl ClockSync {
     /// Requests that may be open at once: 1.6 s of requests at the fast interval, the longest
-    /// supported round trip. When all are open, the next request waits until one is answered or
-    /// given up.
+    /// supported round trip. When all are open, the next waits until one is answered or given up.
     pub const OUTSTANDING_MAX: usize = 16;
     /// Exchanges in a row that must contradict the earlier ones, and agree with each other, to be
     /// believed. A server that was stopped between two stamps can cause one or two; three in a row,
@@ -178,8 +174,8 @@ impl ClockSync {
     }
 
     /// Returns how far [`now`](Self::now) can be from the truth at `local`. Always an upper bound,
-    /// if the clocks drift no more than allowed and the server is honest. It grows slowly until the
-    /// next exchange.
+    /// if the clocks drift no more than allowed and the server is honest. It grows between
+    /// exchanges.
     ///
     /// The bound includes the correction still to be slewed. While exchanges contradict each other
     /// it covers both sides.
@@ -191,8 +187,7 @@ impl ClockSync {
         Some(self.rival.map_or(believed, |rival| believed.max(rival.bounds.farthest_from(shown, local))))
     }
 
-    /// Returns whether the clock has settled: more exchanges would hardly improve it, and none
-    /// contradicts the others.
+    /// Returns whether the clock has settled: exchanges agree, and more would hardly improve it.
     pub const fn is_settled(&self) -> bool {
         self.accepted_count >= self.config.settled_after && self.rival.is_none()
     }
@@ -203,8 +198,7 @@ impl ClockSync {
         self.epoch
     }
 
-    /// Returns the next request, if one is due. Send it at once: the time until it leaves counts as
-    /// delay of the link.
+    /// Returns the next request, if one is due. Send it at once: waiting counts as link delay.
     pub fn poll_request(&mut self, now: LocalInstant) -> Option<Request> {
         let now = self.advance(now);
         self.give_up_on_old_requests(now);
@@ -218,8 +212,7 @@ impl ClockSync {
         Some(Request { id })
     }
 
-    /// Returns when [`poll_request`](Self::poll_request) has a request; an instant in the past if
-    /// it has one now.
+    /// Returns when [`poll_request`](Self::poll_request) has a request; past if it has one now.
     pub fn poll_deadline(&self) -> LocalInstant {
         let Some(last) = self.last_request else { return self.latest };
         let due = last.sent + self.interval();
@@ -231,8 +224,7 @@ impl ClockSync {
         }
     }
 
-    /// Handles a reply that arrived at `received`. Returns its round trip, without the server's own
-    /// time.
+    /// Handles a reply that arrived at `received`. Returns its round trip on the link.
     ///
     /// # Errors
     ///

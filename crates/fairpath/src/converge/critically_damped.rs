@@ -9,8 +9,7 @@ use super::VisibleError;
 use crate::vector::Vector;
 
 /// ω·T, the stiffness of the spring for the time it has. At 6 a resting spring has 1.7 % of its way
-/// left at the end. Lower: the taper shapes the curve instead of the spring. Higher: it starts with
-/// a jerk.
+/// left at the end. Lower: the taper shapes the curve, not the spring. Higher: a jerk.
 const STIFFNESS: f64 = 6.0;
 /// Beyond this e^−x is zero, and products with it would be infinity times zero.
 const EXPONENT_MAX: f64 = 700.0;

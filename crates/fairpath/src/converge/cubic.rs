@@ -1,5 +1,4 @@
-//! The Hermite spline from the drawn position and velocity to the placed ones, relative to the
-//! placed path.
+//! The Hermite spline from the drawn position and velocity to the placed, relative to its path.
 //!
 //! With s = t/T and k = T·rate/gap straight towards the target, the error left is (1 − s)²·(1 + (2
 //! − k)·s) gaps. It stays positive up to s = 1 if k ≤ 3, and falls all the way under the same

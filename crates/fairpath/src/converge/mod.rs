@@ -29,8 +29,7 @@
 //! The literature blends from the drawn position to the position expected at the end of the blend.
 //! Relative to the placed path these are the same curves if the entity moves in a straight line.
 //! They are better ones if it does not, because a circle stays a circle under a shrinking error. No
-//! point ahead is needed, and each property of a stopped target also holds in the frame of a moving
-//! one.
+//! point ahead is needed, and each property of a stopped target also holds for a moving one.
 //!
 //! # What holds
 //!
@@ -105,8 +104,7 @@ pub enum Algorithm {
     /// A Hermite spline from the drawn position and velocity to the placed ones. The default.
     #[default]
     Cubic,
-    /// Murphy's blend of two projections, from the drawn and from the placed state, with blended
-    /// velocities.
+    /// Murphy's blend of projections from the drawn and the placed state, with blended velocities.
     ProjectiveVelocityBlending,
     /// A spring with just enough damping not to oscillate: quick at first, with a long tail.
     CriticallyDamped,
@@ -202,8 +200,7 @@ impl<V: Vector> Drawn<V> {
         }
     }
 
-    /// Starts a blend: the placed path led through `before` and now leads through `after`. Both are
-    /// states at `now`.
+    /// Starts a blend: the placed path led through `before`, now through `after`: states at `now`.
     ///
     /// The blend starts from the position and velocity drawn now. Its duration grows with the share
     /// of the visible error that is new: a correction that changes nothing prolongs nothing.
@@ -279,8 +276,7 @@ impl<V: Vector> Blend<V> {
     }
 }
 
-/// Returns the duration of a new blend: the time left of the one before, plus the new share of the
-/// rest.
+/// Returns the duration of a new blend: the time left of the last, plus the new share of the rest.
 fn prolong(secs_left: f64, secs_max: f64, new: f64, whole: f64) -> f64 {
     let share = if new < whole { new / whole } else { 1.0 };
     (secs_left + (secs_max - secs_left) * share).min(secs_max)

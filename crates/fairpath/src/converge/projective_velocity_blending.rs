@@ -4,8 +4,7 @@
 //!
 //! Relative to the placed path the projection is gap + rate·(1 − s)·t, for any acceleration that
 //! both share; the cross-over multiplies it by the rest of the weight. Murphy's weight is 1 − s,
-//! which changes the drawn velocity by gap/T at once; a weight with level ends keeps the velocity
-//! continuous.
+//! which changes the drawn velocity by gap/T at once; a weight with level ends keeps it continuous.
 //!
 //! The projection changes sides if T·speed > 4·distance, and up to 3 the error falls all the way;
 //! so the duration is limited like that of the cubic. Away from the target the error is at most

@@ -1,6 +1,5 @@
 //! Gauss–Legendre quadrature with twelve points.
 
-/// Number of points of the rule.
 pub(super) const POINTS: usize = 2 * LANES;
 /// Number of points evaluated side by side: half, because all twelve would not fit into registers.
 pub(super) const LANES: usize = 6;

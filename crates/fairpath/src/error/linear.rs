@@ -1,5 +1,4 @@
-//! The distance between two straight lines, integrated over time: the closed form, without its
-//! cancellations.
+//! The distance of two straight lines, integrated over time: the closed form without cancellations.
 //!
 //! The gap between two such paths changes at a constant rate, so its length is √(a·t² + b·t + c).
 //! The textbook integral of that is a difference of two large values when the gap changes little,
@@ -18,7 +17,6 @@ use super::{Integral, gauss};
 use crate::time::SharedInstant;
 use crate::vector::{Planar, Vector};
 
-/// The gap between two straight lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StraightGap<V: Vector> {
     /// The gap from the other line to the one, at second zero.
@@ -30,10 +28,9 @@ pub(crate) struct StraightGap<V: Vector> {
 }
 
 impl<V: Vector> StraightGap<V> {
-    /// The gap between two lines, with seconds counted from `zero`.
-    ///
-    /// The older line is extended to the start of the newer one, and from there only the difference
-    /// of the two grows. A long common way is not added to one position and subtracted again.
+    /// The gap between two lines, with seconds counted from `zero`. The older line is extended to
+    /// the start of the newer one, and from there only the difference of the two grows. A long
+    /// common way is not added to one position and subtracted again.
     #[inline]
     pub(super) fn between(one: &Line<V>, other: &Line<V>, zero: SharedInstant) -> Self {
         let newer = one.since.max(other.since);
@@ -64,7 +61,6 @@ impl<V: Vector> StraightGap<V> {
         Self { gap: self.at(secs), rounding, ..self }
     }
 
-    /// The gap after `secs` seconds.
     pub(super) fn at(&self, secs: f64) -> V {
         self.gap + self.slope * secs
     }
@@ -106,8 +102,7 @@ impl<V: Planar> StraightGap<V> {
 }
 
 /// Roundings in a gap, in units of `f64::EPSILON`: four halves for each way (velocity, time, its
-/// unit, the product), four halves for the sums; and as much again for roundings that this count
-/// misses.
+/// unit, the product), four halves for the sums; and as much again for missed roundings.
 const ROUNDINGS_OF_GAP: f64 = 8.0;
 /// Roundings in an integral, in units of `f64::EPSILON`, given its gap. The two forms agree to 3
 /// where they meet; the rest is for the length of the interval, and slack.

@@ -6,8 +6,7 @@
 //! balances. Schedulers also need the inverse, [`when_reaches`]: the microsecond at which the
 //! integral reaches a given value.
 //!
-//! Every result carries a bound on its own error; truncation is proved, rounding counted with
-//! slack:
+//! Every result carries a bound on its error; truncation is proved, rounding counted with slack:
 //!
 //! * Two straight lines (a standing or frozen entity is a straight line too) have a closed form;
 //!   see `linear.rs`. It is exact to rounding where the textbook form divides zero by zero:
@@ -22,9 +21,8 @@
 //!
 //! A path does not know about respawns: the caller must not integrate across two lives.
 //!
-//! Numbers: for finite paths no result is negative or NaN. A gap so wide that its square does not
-//! fit an `f64` (about 1e154) counts as infinite, and so does the integral; a gap below 1e-150 may
-//! count as zero.
+//! Numbers: for finite paths no result is negative or NaN. A gap whose square does not fit an `f64`
+//! (about 1e154) and its integral count as infinite; a gap below 1e-150 may count as zero.
 //!
 //! ```
 //! use fairpath::error::{self, Path};
@@ -67,8 +65,7 @@ use crate::vector::Planar;
 /// Returns the distance between two paths, integrated from `from` to `to`, to the default
 /// [`Tolerance`].
 ///
-/// Symmetric in the two paths, and exactly zero if they are equal. Zero if `to` is not after
-/// `from`.
+/// Symmetric in the two paths; exactly zero if they are equal or `to` is not after `from`.
 pub fn accumulated<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -170,8 +167,7 @@ pub struct Tolerance {
     /// Size of the neighbourhood of a panel that must be free of meetings for Gauss's rule to be
     /// good enough: half the long axis of an ellipse around the panel, in half-panels.
     clearance: f64,
-    /// Largest error of the rule then, per half-panel, as a share of the largest gap in that
-    /// ellipse.
+    /// The rule's largest error then, per half-panel, as a share of the largest gap in there.
     gauss_error: f64,
 }
 

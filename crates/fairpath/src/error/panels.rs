@@ -25,8 +25,7 @@ use super::{Integral, Tolerance, gauss};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// The number of panels that one integral may try before the rest is only sampled (and the bound
-/// says so).
+/// Panels that one integral may try before the rest is only sampled (and the bound says so).
 ///
 /// 65 536: two tanks that circle at π/4 rad/s use it up in six hours of path, two paths that turn
 /// every two seconds and meet in every turn in a quarter of an hour; by then some ten milliseconds
@@ -53,9 +52,7 @@ pub(super) fn walk<V: Planar>(
 /// An interval that one rule integrates.
 #[derive(Clone, Debug)]
 pub(super) struct Panel<'a, V: Planar> {
-    /// The interval, in seconds.
     pub(super) secs: Range<f64>,
-    /// The distance integrated over the interval.
     pub(super) integral: Integral,
     rule: Rule<'a, V>,
 }
@@ -76,9 +73,7 @@ impl<V: Planar> Panel<'_, V> {
     }
 
     /// The distance integrated from the start of the panel up to `secs`, by the panel's rule.
-    ///
-    /// Within the panel's bound: the ellipse around a part that shares an end with the panel is
-    /// inside the panel's.
+    /// Within the panel's bound: the ellipse around a part that shares an end is inside.
     pub(super) fn integral_until(&self, secs: f64) -> f64 {
         let since = secs.clamp(self.secs.start, self.secs.end) - self.secs.start;
         match self.rule {
@@ -91,7 +86,6 @@ impl<V: Planar> Panel<'_, V> {
         }
     }
 
-    /// The distance at `secs`.
     pub(super) fn distance_at(&self, secs: f64) -> f64 {
         let since = secs - self.secs.start;
         match self.rule {
@@ -104,7 +98,6 @@ impl<V: Planar> Panel<'_, V> {
     }
 }
 
-/// The state of one walk over the panels.
 struct PanelWalk<'a, V: Planar, F> {
     one: &'a Path<V>,
     other: &'a Path<V>,
@@ -148,7 +141,6 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
         (self.visit)(panel)
     }
 
-    /// Visits a stretch without breaks.
     fn stretch(&mut self, secs: Range<f64>) -> ControlFlow<()> {
         let within = 0.5 * (secs.start + secs.end);
         match (self.one.leg(self.zero, within), self.other.leg(self.zero, within)) {
@@ -182,8 +174,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
         ControlFlow::Continue(())
     }
 
-    /// Visits the panels of one series. Returns how far it came: to the end, unless the steps were
-    /// used up.
+    /// Visits the panels of one series. Returns how far it came before the steps were used up.
     fn block(&mut self, series: &GapSeries<V>) -> ControlFlow<(), f64> {
         let sum_least = self.so_far + series.sum_least();
         let (mut first, mut width) = (-1.0, 2.0);
@@ -204,8 +195,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
         ControlFlow::Continue(series.secs.end)
     }
 
-    /// Returns the panel of `series` that begins at `first` and is twice `reach` long, if a rule is
-    /// good enough on it.
+    /// Returns the panel of `series` from `first` on, twice `reach` long, if a rule is good enough.
     fn panel<'s>(
         &mut self,
         series: &'s GapSeries<V>,
@@ -237,8 +227,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
 
     /// Returns the largest error of Gauss's rule per half-panel, if the paths are clear of each
     /// other around the panel. `gap` and `change` are the lengths of the gap in the middle and of
-    /// its change to the end; `bend` is the most that the gap can leave its tangent by in the
-    /// panel.
+    /// its change to the end; `bend` is the most that the gap leaves its tangent by.
     fn gauss_error(&self, gap: f64, change: f64, bend: f64) -> Option<f64> {
         let clearance = self.tolerance.clearance;
         let change = change * clearance;
@@ -256,8 +245,7 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
         (0.25 * (limit - self.spent)).max(0.0)
     }
 
-    /// Visits the rest as its mean over a few samples. The bound is the largest possible distance
-    /// of the two paths.
+    /// Visits the rest as the mean of a few samples. The bound is the largest possible distance.
     fn sample(&mut self, one: &Leg<'_, V>, other: &Leg<'_, V>, secs: Range<f64>) -> ControlFlow<()> {
         let (centre, half) = (0.5 * (secs.start + secs.end), 0.5 * (secs.end - secs.start));
         let mean = gauss::mean(|places| places.map(|x| one.gap_at(other, centre + half * x).length()));

@@ -20,8 +20,7 @@ impl<V: Planar> Path<V> {
         Self { motion, since, frozen_from: None }
     }
 
-    /// Returns the same path up to `instant`; from then on it stays at its position of that
-    /// instant.
+    /// Returns the same path up to `instant`; from then on it stays where it is.
     ///
     /// This is what the horizon does to a replica that receives nothing. A path that is frozen
     /// twice freezes at the earlier instant.
@@ -45,8 +44,7 @@ impl<V: Planar> Path<V> {
         }
     }
 
-    /// Returns the distance between the two paths at `t`. Exact even far from the origin of the
-    /// world.
+    /// Returns the distance between the two paths at `t`. Exact even far from the origin.
     pub fn distance_at(&self, other: &Self, t: SharedInstant) -> f64 {
         let apart = self.motion.origin() - other.motion.origin();
         (apart + (self.displacement_at(t) - other.displacement_at(t))).length()
@@ -68,8 +66,7 @@ impl<V: Planar> Path<V> {
         self.frozen_from.filter(|frozen| *frozen > t).map(|frozen| frozen - t)
     }
 
-    /// The straight line that the path follows all the way from `from` to `to`; `None` if it does
-    /// not.
+    /// The straight line that the path follows from `from` to `to`; `None` if it does not.
     #[inline]
     pub(super) fn line_over(&self, from: SharedInstant, to: SharedInstant) -> Option<Line<V>> {
         match self.frozen_from {
@@ -79,8 +76,7 @@ impl<V: Planar> Path<V> {
         }
     }
 
-    /// The piece that the path follows on a smooth stretch, given some second of that stretch.
-    /// Seconds count from `zero`.
+    /// The piece that the path follows on the smooth stretch around a second, counted from `zero`.
     pub(super) fn leg(&self, zero: SharedInstant, within: f64) -> Leg<'_, V> {
         if let Some(frozen) = self.frozen_from
             && within > (frozen - zero).as_secs_f64()
@@ -127,9 +123,8 @@ impl<V: Planar> From<&DrVector<V>> for Path<V> {
     }
 }
 
-/// A straight piece of a path: origin + moved + velocity·(t − since).
-///
-/// Start and displacement stay apart: far from the origin of the world their sum would round.
+/// A straight piece of a path: origin + moved + velocity·(t − since). Start and displacement stay
+/// apart: far from the origin of the world their sum would round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<V: Vector> {
     pub(super) origin: V,

@@ -12,8 +12,7 @@ use crate::vector::Planar;
 ///
 /// Returns `from` if the amount is zero or less. Right to the microsecond as far as the integral
 /// itself is known: at the returned instant the true accumulated error is at least `amount`, and a
-/// microsecond earlier it is less, both up to the bound that [`accumulated`](super::accumulated)
-/// states.
+/// microsecond earlier it is less, both up to the bound of [`accumulated`](super::accumulated).
 pub fn when_reaches<V: Planar>(
     one: &Path<V>,
     other: &Path<V>,
@@ -42,10 +41,8 @@ pub fn when_reaches<V: Planar>(
 }
 
 /// The first whole microsecond at which the panel's integral is `amount` or more. The integral of
-/// the whole panel is.
-///
-/// Newton's method, whose derivative is at hand, kept within a bracket. Every eighth step halves
-/// the bracket instead, so that the search ends whatever the distance does.
+/// the whole panel is. Newton's method, whose derivative is at hand, kept within a bracket. Every
+/// eighth step halves the bracket instead, so that the search ends whatever the distance does.
 fn first_span<V: Planar>(panel: &Panel<'_, V>, amount: f64) -> Span {
     let mut low = (panel.secs.start * 1e6).floor() as i64;
     let mut high = (panel.secs.end * 1e6).ceil() as i64;

@@ -13,7 +13,6 @@ use super::path::Leg;
 use crate::motion::{Circular, Dis, Hermite, Motion};
 use crate::vector::{Planar, Vec2, Vec3, Vector};
 
-/// Number of terms of a series.
 const TERMS: usize = 14;
 /// The largest turn of a motion in half the time of a series, in radians. The first omitted term is
 /// then below turn¹³/14! = 4e-17 of the way, less than the rounding of the others.
@@ -27,13 +26,11 @@ const ROUNDINGS: f64 = 16.0;
 /// The gap between two paths over some time, as a polynomial in x, which runs from −1 to 1.
 #[derive(Clone, Debug)]
 pub(super) struct GapSeries<V: Planar> {
-    /// The interval, in seconds.
     pub(super) secs: Range<f64>,
     terms: [V; TERMS],
     /// The highest term that is not negligible.
     degree: usize,
-    /// The gap leaves its tangent by less than `bend`·|Δx|², for complex x as well, out to the
-    /// clearance.
+    /// The gap leaves its tangent by less than `bend`·|Δx|², also for complex x, within clearance.
     pub(super) bend: f64,
     /// Largest rounding error of the gap.
     pub(super) rounding: f64,
@@ -61,12 +58,10 @@ impl<V: Planar> GapSeries<V> {
         Self { secs, terms, degree, bend, rounding: ROUNDINGS * f64::EPSILON * size }
     }
 
-    /// The second at `x`.
     pub(super) fn secs_at(&self, x: f64) -> f64 {
         0.5 * ((1.0 - x) * self.secs.start + (1.0 + x) * self.secs.end)
     }
 
-    /// The gap at `x`.
     pub(super) fn at(&self, x: f64) -> V {
         self.terms[..=self.degree].iter().rev().fold(V::ZERO, |gap, &term| gap * x + term)
     }
@@ -81,10 +76,8 @@ impl<V: Planar> GapSeries<V> {
         (gap, slope * half)
     }
 
-    /// The mean distance within `half` of `middle`, by Gauss's rule.
-    ///
-    /// Most of the time is spent here, so points are evaluated side by side: one after the other
-    /// they would wait for each other's products.
+    /// The mean distance within `half` of `middle`, by Gauss's rule. Most of the time is spent
+    /// here, so points are evaluated side by side: in a row they would wait for each other.
     pub(super) fn mean_distance(&self, middle: f64, half: f64) -> f64 {
         gauss::mean(|places| {
             let mut gaps = [V::ZERO; gauss::LANES];
@@ -108,7 +101,6 @@ impl<V: Planar> GapSeries<V> {
         (self.secs.end - self.secs.start) * even.length().max(odd.length())
     }
 
-    /// Whether all numbers of the series are finite.
     pub(super) fn is_finite(&self) -> bool {
         // A higher term that overflows makes the bend overflow.
         (self.bend + self.rounding + self.terms[0].length() + self.terms[1].length()).is_finite()
@@ -218,8 +210,7 @@ fn expand_hermite<V: Planar>(hermite: &Hermite<V>, at: f64, half: f64, terms: &m
     way.length() + (start_velocity.length() + (square.length() + cube.length() * far) * far) * far
 }
 
-/// Each derivative of the velocity is the one before it, turned by a quarter and scaled by the turn
-/// rate.
+/// Each derivative of the velocity is the one before, turned by a quarter, times the turn rate.
 fn expand_circular<V: Planar>(circular: &Circular<V>, half: f64, terms: &mut [V; TERMS], far: f64) -> f64 {
     let turn = circular.turn_rate * half;
     let mut term = terms[1].on_plane();

@@ -2,8 +2,7 @@ use super::exports::{Gap, Index};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// Number of cached DR vectors. Receivers follow the DR vectors of the last seconds: a busy entity
-/// has ten a second.
+/// Cached DR vectors: receivers follow those of the last seconds, ten a second if busy.
 const BELIEFS: usize = 32;
 
 /// Cached results. At a trigger, all receivers that have followed the same DR vector for the same
@@ -41,7 +40,6 @@ impl<V: Planar> ErrorCache<V> {
     }
 }
 
-/// Errors over intervals.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IntervalErrors {
     entries: [Option<IntervalError>; BELIEFS],
@@ -136,8 +134,7 @@ impl<V: Planar> Default for Gaps<V> {
 }
 
 impl<V: Planar> Gaps<V> {
-    /// The gap between DR vector `newest` and the path placed by receivers that follow DR vector
-    /// `index`, if there is a simple one.
+    /// The gap between DR vector `newest` and the path of `index`'s followers, if it is simple.
     #[inline]
     pub(super) fn recall(
         &mut self,

@@ -21,8 +21,7 @@ pub(super) struct Exports<V: Planar> {
     life: (Life, u64),
 }
 
-/// Counts all DR vectors ever generated. Starts at one, so that `Option<Index>` is no larger than
-/// `Index`: pages hold many.
+/// Counts all DR vectors ever generated, from one: `Option<Index>` is as small as `Index`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Index(NonZeroU64);
 
@@ -125,7 +124,6 @@ impl<V: Planar> Exports<V> {
         })
     }
 
-    /// Whether this piece belongs to the entity's current life.
     pub(super) fn is_of_this_life(&self, exported: &Exported<V>) -> bool {
         exported.life == self.life.1
     }
@@ -174,10 +172,8 @@ impl<V: Planar> Exports<V> {
         next.zip(newest).is_some_and(|(next, newest)| newest.since - next.since > span)
     }
 
-    /// The error of a receiver that follows `belief` all the way from `from` to `to`.
-    ///
-    /// Zero between lives: a receiver cannot be wrong about the position of an entity that is no
-    /// longer there.
+    /// The error of a receiver that follows `belief` all the way from `from` to `to`. Zero between
+    /// lives: a receiver cannot be wrong about the position of an entity that is no longer there.
     pub(super) fn error(&self, belief: &Exported<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let mut sum = 0.0;
         let mut until = to;
@@ -196,8 +192,7 @@ impl<V: Planar> Exports<V> {
         sum
     }
 
-    /// The gap between the newest piece and the path placed by a receiver that follows `belief`, if
-    /// both are straight.
+    /// The gap between the newest piece and the path of `belief`'s followers, if both are straight.
     pub(super) fn gap(&self, belief: &Exported<V>) -> Option<Gap<V>> {
         let newest = self.newest().filter(|newest| newest.life == belief.life)?;
         let (since, until) = (newest.since, self.freezes_at(belief));
@@ -223,8 +218,7 @@ impl<V: Planar> Exports<V> {
         error::when_reaches(&newest.path, &belief.placed, from, amount, until)
     }
 
-    /// The distance of a receiver that follows `belief` to the exported path at `at`; infinite if
-    /// that is another life.
+    /// Distance of a follower of `belief` to the exported path at `at`; infinite in another life.
     pub(super) fn distance(&self, belief: &Exported<V>, at: SharedInstant) -> f64 {
         match self.newest() {
             Some(newest) if newest.life == belief.life => newest.path.distance_at(&belief.placed, at),
@@ -232,7 +226,6 @@ impl<V: Planar> Exports<V> {
         }
     }
 
-    /// When a replica that follows this DR vector freezes.
     pub(super) fn freezes_at(&self, belief: &Exported<V>) -> SharedInstant {
         belief.since + self.horizon
     }

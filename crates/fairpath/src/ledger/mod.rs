@@ -7,8 +7,7 @@
 //! are estimated; arrivals that will never be known are counted as unsettled.
 //!
 //! The cost of an event does not depend on how long the game has run: the books are kept up to the
-//! last event, and a receipt corrects only the interval between the expected and the actual
-//! arrival.
+//! last event, and a receipt corrects only the interval between expected and actual arrival.
 
 mod error_cache;
 mod exports;
@@ -30,8 +29,7 @@ use pair::Pair;
 
 /// How late a receipt may be and still be booked exactly.
 ///
-/// 10 s: many times the longest delay we promise to serve, so a later receipt was lost with all its
-/// repetitions.
+/// 10 s: many times the longest delay we promise to serve, so a later receipt was lost for good.
 pub const LATENESS_MAX: Span = Span::from_secs(10);
 
 /// How long after its departure a copy without a receipt is remembered: the receipt's lateness, and
@@ -60,8 +58,7 @@ pub struct Ledger<V: Planar> {
     exports: Exports<V>,
     pairs: Directory<Pair<V>>,
     cache: ErrorCache<V>,
-    /// The id of the next copy. Counted over all pages, so that a late receipt does not match a
-    /// page that was opened in between.
+    /// The id of the next copy, over all pages: a late receipt must not match a newer page.
     next_copy: CopyId,
 }
 
@@ -206,15 +203,13 @@ impl<V: Planar> Ledger<V> {
         self.pairs.iter().map(|(receiver, pair)| ReceiverPage::new(receiver, pair, &self.exports))
     }
 
-    /// Returns the part of a receiver's accumulated error before its last acknowledged arrival
-    /// (the papers' CEE; the rest is their EEE). Costs an integral over the
-    /// copies in flight.
+    /// Returns the part of a receiver's accumulated error before its last acknowledged arrival (the
+    /// papers' CEE; the rest is their EEE). Integrates over the copies in flight.
     pub fn settled(&self, receiver: ReceiverId) -> Option<f64> {
         Some(self.pairs.get(receiver)?.settled(&self.exports))
     }
 
-    /// Returns whether the arrival of every copy to this receiver is known: then its accumulated
-    /// error is no estimate.
+    /// Returns whether every copy's arrival at this receiver is known: its error is no estimate.
     pub fn is_settled(&self, receiver: ReceiverId) -> bool {
         self.pairs.get(receiver).is_some_and(Pair::is_settled)
     }
@@ -242,8 +237,7 @@ impl<V: Planar> Ledger<V> {
     }
 
     /// Returns a receiver's distance to the exported path at `at`, if nothing more is sent and all
-    /// copies in flight arrive. Infinite if the receiver does not know the entity, or follows
-    /// another life.
+    /// copies in flight arrive. Infinite if the receiver does not know this life.
     pub fn distance_if_nothing_sent(&self, receiver: ReceiverId, at: SharedInstant) -> f64 {
         let told = self.pairs.get(receiver).and_then(|pair| pair.told(&self.exports));
         told.map_or(f64::INFINITY, |told| self.exports.distance(told, at))
@@ -264,8 +258,7 @@ impl<V: Planar> Ledger<V> {
         self.exports.newest().map(|exported| &exported.path)
     }
 
-    /// Returns the path of a receiver that has the newest DR vector: the exported path, until it
-    /// freezes.
+    /// Returns the path by the newest DR vector: the exported path, until it freezes.
     pub fn placed_by_newest(&self) -> Option<&Path<V>> {
         self.exports.newest().map(|exported| &exported.placed)
     }
@@ -279,15 +272,13 @@ impl<V: Planar> Ledger<V> {
         self.exports.back_to(from).map(|exported| (exported.since, &exported.path))
     }
 
-    /// Returns the path that a receiver places at `t`, now or in the future, if copies in flight
-    /// arrive as expected.
+    /// Returns the path that a receiver places at `t`, now or later, if copies arrive as expected.
     pub fn placed_at(&self, receiver: ReceiverId, t: SharedInstant) -> Option<&Path<V>> {
         self.pairs.get(receiver)?.placed_at(&self.exports, t)
     }
 
     /// Returns the error that a receiver accumulates from `from` to `to`, now or in the future, if
-    /// nothing more is sent. Zero where the receiver does not know the entity, or follows another
-    /// life.
+    /// nothing more is sent. Zero where the receiver does not know the entity or this life.
     pub fn growth(&self, receiver: ReceiverId, from: SharedInstant, to: SharedInstant) -> f64 {
         self.pairs.get(receiver).map_or(0.0, |pair| pair.integrate(&self.exports, from, to))
     }

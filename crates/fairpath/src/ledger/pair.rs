@@ -42,14 +42,12 @@ pub struct Standing {
     pub last_sent: Option<SharedInstant>,
     /// Whether the receiver has acknowledged any copy.
     pub has_acknowledged: bool,
-    /// Whether the receiver follows the newest DR vector, or will once the copies in flight arrive
-    /// as expected.
+    /// Whether the receiver follows the newest DR vector, or will if copies arrive as expected.
     pub has_newest: bool,
     /// Number of copies that were given up on: their arrival stays an estimate forever.
     pub unsettled: u32,
 }
 
-/// One receiver's page.
 #[derive(Clone, Debug)]
 pub(super) struct Pair<V: Planar> {
     joined: SharedInstant,
@@ -67,7 +65,6 @@ pub(super) struct Pair<V: Planar> {
     base_kept: Option<Box<Exported<V>>>,
     /// The copies that can still change the books, in the order of their departure.
     copies: VecDeque<SentCopy>,
-    /// Summary of `copies`.
     summary: CopySummary,
     /// Larger than the ids of all copies.
     next_copy: CopyId,
@@ -81,7 +78,6 @@ pub(super) struct Pair<V: Planar> {
 /// A trigger walks over the pages of all receivers.
 const _: () = assert!(size_of::<Pair<crate::vector::Vec2>>() <= 256);
 
-/// One copy that was sent.
 #[derive(Clone, Copy, Debug)]
 struct SentCopy {
     id: CopyId,
@@ -91,8 +87,7 @@ struct SentCopy {
 }
 
 /// The properties of the copies that most queries need. The copies lie apart and, with thousands of
-/// receivers, in no cache; the summary saves a trigger from reading them. Updated whenever they
-/// change.
+/// receivers, in no cache; the summary saves a trigger from reading them. Always current.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CopySummary {
     /// The arrivals after `until`.
@@ -104,8 +99,7 @@ struct CopySummary {
     newest_reported: Option<Index>,
     /// When the oldest copy was sent, [`NEVER`] if there is none.
     oldest_sent: SharedInstant,
-    /// The oldest copy is acknowledged, with an arrival after `until`: it becomes history once the
-    /// books are there.
+    /// The oldest copy is acknowledged, arriving after `until`: history once the books are there.
     is_history_ahead: bool,
 }
 
@@ -148,8 +142,7 @@ impl Default for NextArrivals {
 }
 
 impl NextArrivals {
-    /// Three: the copies of a busy tank, which turns seven times a second, under way to a receiver
-    /// 400 ms away.
+    /// Three: a tank that turns seven times a second has so many under way to 400 ms away.
     const ROOM: usize = 3;
 
     #[inline]
@@ -221,7 +214,6 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Advances the books to `now`.
     pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         if now <= self.until {
             return;
@@ -236,8 +228,7 @@ impl<V: Planar> Pair<V> {
         self.keep_base(exports);
     }
 
-    /// A copy with this id, larger than all before, was sent at `at` and is expected to arrive at
-    /// `expected`.
+    /// A copy with this id, larger than all before, was sent at `at` and arrives at `expected`.
     pub(super) fn depart(
         &mut self,
         exports: &Exports<V>,
@@ -332,8 +323,7 @@ impl<V: Planar> Pair<V> {
         self.copies.len()
     }
 
-    /// Whether the newest DR vector that it has acknowledged is within `tolerance` of the exported
-    /// path at `at`.
+    /// Whether its newest acknowledged DR vector is within `tolerance` of the export at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
         let newest = self.base.max(self.summary.newest_reported);
         newest
@@ -405,8 +395,7 @@ impl<V: Planar> Pair<V> {
         None
     }
 
-    /// No copy arrives up to `now`: all receivers that follow the same DR vector have the same
-    /// error.
+    /// No copy arrives up to `now`: all followers of the same DR vector have the same error.
     fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         let from = self.until;
         let error = self.belief.map_or(0.0, |index| {
@@ -432,8 +421,7 @@ impl<V: Planar> Pair<V> {
         }
         self.accumulate(exports, now, cache);
         if self.belief != believed {
-            // Since the generation of a DR vector all its followers have the same error, whenever
-            // it arrived.
+            // Since its generation all followers of a DR vector have the same error.
             let followed = self.belief.and_then(|index| self.exported(exports, index));
             self.instantaneous = followed.map_or(0.0, |belief| {
                 let since = belief.since;
@@ -444,14 +432,12 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// The next arrival, if it is by `now`.
     #[inline]
     fn next_by(&self, now: SharedInstant) -> Option<CopyArrival> {
         self.summary.ahead.first().filter(|arrival| arrival.at <= now)
     }
 
-    /// Follows the DR vectors that arrived by `until`. A receiver that does not read for a while
-    /// has many arrivals at one instant.
+    /// Follows the DR vectors that arrived by `until`: many, if the receiver did not read for long.
     #[inline]
     fn follow_what_arrived(&mut self) {
         while let Some(arrival) = self.next_by(self.until) {
@@ -521,8 +507,7 @@ impl<V: Planar> Pair<V> {
         self.believe(exports);
     }
 
-    /// The error from `from` to `to`, given the known and expected arrivals. Both instants may be
-    /// in the future.
+    /// The error from `from` to `to`, also in the future, given the known and expected arrivals.
     pub(super) fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
         let (mut sum, mut at) = (0.0, from);
         while at < to {
@@ -567,8 +552,7 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Folds acknowledged arrivals into the base, if they are in the books and before the departure
-    /// of any open copy.
+    /// Folds acknowledged arrivals into the base, if booked and before any open copy's departure.
     fn fold_what_is_certain(&mut self) {
         if self.copies.front().is_none_or(|copy| copy.status.is_open()) {
             return;
@@ -583,7 +567,6 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Updates the summary of the copies.
     fn summarise(&mut self) {
         let mut summary = CopySummary::default();
         if let Some(oldest) = self.copies.front() {
@@ -610,8 +593,7 @@ impl<V: Planar> Pair<V> {
         self.give_up_on_oldest(old);
     }
 
-    /// Gives up on the first `count` copies: their arrival will never be known, and they need no
-    /// more room or time.
+    /// Gives up on the first `count` copies: their arrival will never be known.
     fn give_up_on_oldest(&mut self, count: usize) {
         for copy in self.copies.iter_mut().take(count) {
             if let CopyStatus::Expected(at) = copy.status {

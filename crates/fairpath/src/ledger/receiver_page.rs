@@ -34,8 +34,7 @@ impl<'a, V: Planar> ReceiverPage<'a, V> {
         self.receiver
     }
 
-    /// Returns what the receiver knows at `t`, now or in the future, if copies in flight arrive as
-    /// expected.
+    /// Returns what the receiver knows at `t`, now or later, if copies arrive as expected.
     pub fn belief_at(&self, t: SharedInstant) -> ReceiverBelief<'a, V> {
         match self.pair.followed_at(self.exports, t) {
             None => ReceiverBelief::Nothing,

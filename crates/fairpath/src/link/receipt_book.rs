@@ -22,7 +22,6 @@ pub struct ReceiptBook {
     /// Receipts so far, and how many of them feedback has carried.
     arrived: u64,
     told: u64,
-    /// The newest datagram received.
     newest: Option<PacketNumber>,
     /// The receipts in recent feedback messages.
     messages: VecDeque<Message>,
@@ -65,8 +64,7 @@ impl ReceiptBook {
         self.make_room(received_at);
     }
 
-    /// Removes the receipts that the feedback message of this number carried: a header confirmed
-    /// it.
+    /// Removes the receipts in the feedback message of this number: a header confirmed it.
     pub fn on_confirmed(&mut self, feedback: WirePacketNumber) {
         let Some(place) = self.messages.iter().rposition(|message| message.number == feedback) else {
             return;

@@ -93,8 +93,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl SentPackets {
-    /// Later datagrams that must have arrived before one counts as lost (RFC 9002, 6.1.1), because
-    /// links reorder.
+    /// Later arrivals that make a datagram count as lost (RFC 9002, 6.1.1): links reorder.
     const OVERTAKEN: u64 = 3;
 
     /// Returns the books of a new link. Nonces are drawn from `random`, which must be secret.
@@ -153,8 +152,7 @@ impl SentPackets {
         self.forget_old(header.sent_at);
     }
 
-    /// Returns the newest datagram sent, or number zero if there is none. Feedback is widened
-    /// against it.
+    /// Returns the newest datagram sent, or zero if there is none. Feedback is widened against it.
     pub fn newest(&self) -> PacketNumber {
         PacketNumber(self.next.0.saturating_sub(1))
     }
@@ -184,8 +182,7 @@ impl SentPackets {
         dispatcher: &mut Dispatcher<V>,
         now: SharedInstant,
     ) -> Result<FeedbackOutcome, Refused> {
-        // Refused feedback is confirmed too, so that the receiver cannot learn whether a guess was
-        // right.
+        // Refused feedback is confirmed too: the receiver must not learn whether a guess was right.
         self.confirm(feedback.header.packet);
         self.proven.clear();
         let checked = self.check(feedback);
@@ -263,13 +260,11 @@ impl SentPackets {
         lost
     }
 
-    /// Returns the index of a remembered datagram.
     fn index_of(&self, packet: PacketNumber) -> Option<usize> {
         let back = self.next.0.checked_sub(packet.0)? as usize;
         self.packets.len().checked_sub(back).filter(|index| *index < self.packets.len())
     }
 
-    /// Returns the copies in a datagram.
     fn copies_of(&self, index: usize) -> Vec<(EntityId, CopyId)> {
         // Counted from the end, because receipts are about recent datagrams.
         let after: usize = self.packets.range(index + 1..).map(|packet| packet.copies).sum();

@@ -2,8 +2,7 @@ use crate::state::State;
 use crate::vector::Vector;
 
 /// Follows the cubic through a start and an end, each with position and velocity; afterwards keeps
-/// the end's velocity. For motion whose next seconds are known: a planned path, a braking car, a
-/// jump.
+/// the end's velocity. For motion known ahead: a planned path, a braking car, a jump.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hermite<V: Vector> {
     /// Position at the start.

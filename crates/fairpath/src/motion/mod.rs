@@ -1,8 +1,7 @@
 //! Motion models: how an entity moves between two DR vectors.
 //!
 //! A [`Motion`] maps seconds since its start to a full [`State`]. Every model obeys one law:
-//! velocity is the slope of position. Each model is a small struct in its own file, named as in the
-//! literature.
+//! velocity is the slope of position. Each model is a struct in its own file, with its usual name.
 
 mod circular;
 pub mod dis;
@@ -23,8 +22,7 @@ use crate::vector::Planar;
 
 /// A predicted motion from a known start.
 ///
-/// `at` arguments are seconds since the start of the motion; negative values look back along the
-/// same curve.
+/// `at` arguments are seconds since the start of the motion; negative values look back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Motion<V: Planar> {
     /// Stays in place.
@@ -116,8 +114,7 @@ impl<V: Planar> Motion<V> {
         self.is_within(f64::MAX)
     }
 
-    /// Returns whether no number in the motion exceeds [`NUMBER_MAX`], so that later states are
-    /// finite too.
+    /// Returns whether no number exceeds [`NUMBER_MAX`], so that later states are finite too.
     pub fn stays_finite(&self) -> bool {
         self.is_within(NUMBER_MAX)
     }

@@ -3,8 +3,7 @@ use crate::vector::Vector;
 
 /// Keeps its acceleration and faces along its velocity: p0 + v0·t + ½·a0·t².
 ///
-/// Good for a fraction of a second. A measured acceleration that is held for longer carries the
-/// entity far away.
+/// Good for a fraction of a second. Acceleration held for longer carries the entity far away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quadratic<V: Vector> {
     /// Position at the start.

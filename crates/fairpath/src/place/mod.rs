@@ -84,8 +84,8 @@ impl Anchor {
 /// its clients under [`Placement::Hop`].
 ///
 /// Each hop adds its own delay estimate and the waiting time, so the generation time it passes on
-/// is its own `now` minus the estimated age. Estimates jitter; restated times of one entity still
-/// only increase.
+/// is its own `now` minus the estimated age. Estimates jitter; an entity's restated times only
+/// increase.
 #[derive(Clone, Debug, Default)]
 pub struct Relay {
     last: std::collections::BTreeMap<EntityId, SharedInstant>,
@@ -97,8 +97,7 @@ impl Relay {
         Self::default()
     }
 
-    /// Returns the same DR vector with the generation time that this machine estimates, rounded to
-    /// `step`.
+    /// Returns the DR vector with the generation time as estimated here, rounded to `step`.
     pub fn restate<V: Planar>(&mut self, vector: &DrVector<V>, arrival: &Arrival, step: Span) -> DrVector<V> {
         let believed =
             SharedInstant::ZERO + (arrival.now.shared - arrival.age()).since_zero().rounded_to(step);
@@ -110,8 +109,7 @@ impl Relay {
         DrVector { generated_at, ..*vector }
     }
 
-    /// Records that this machine itself has sent a DR vector generated at this instant: restated
-    /// times lie after it.
+    /// Records a DR vector of this instant that this machine sent: restated times lie after it.
     pub fn on_sent(&mut self, entity: EntityId, generated_at: SharedInstant) {
         let last = self.last.entry(entity).or_insert(generated_at);
         *last = generated_at.max(*last);

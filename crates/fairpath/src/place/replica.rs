@@ -40,8 +40,7 @@ pub enum Acceptance {
 }
 
 impl<V: Planar> Replica<V> {
-    /// Default of the horizon: how long a replica predicts after its DR vector was generated. Then
-    /// it freezes.
+    /// Default of the horizon: how long a replica predicts after the generation. Then it freezes.
     ///
     /// 3 s: three one-second heartbeats, so two may be lost on the slowest supported link before
     /// the entity freezes. Below heartbeat + delay a straight-driving tank would stutter; far above
@@ -82,8 +81,7 @@ impl<V: Planar> Replica<V> {
         self
     }
 
-    /// Handles a DR vector. A late, repeated or reordered one never takes the entity back to older
-    /// information.
+    /// Handles a DR vector. A late, repeated or reordered one never takes the entity back in time.
     pub fn accept(&mut self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {
         let verdict = self.judge(vector, arrival);
         if verdict == Acceptance::Used {
@@ -112,8 +110,7 @@ impl<V: Planar> Replica<V> {
         })
     }
 
-    /// Returns the state to draw at `now`: [`place`](Self::place) plus the visible rest of past
-    /// corrections.
+    /// Returns the state to draw at `now`: [`place`](Self::place) plus the rest of corrections.
     pub fn draw(&self, now: Now) -> Option<State<V>> {
         self.place(now).map(|placed| self.drawn.at(now, &placed))
     }

@@ -1,7 +1,6 @@
 use crate::time::{SharedInstant, Span};
 
-/// The error of one receiver over all entities that it sees, per second: the quantity that fairness
-/// makes equal.
+/// The error of one receiver over all entities that it sees, per second. Fairness makes it equal.
 ///
 /// An account forgets with a half-life, so that an old disadvantage is not compensated forever. In
 /// the papers accounts never forget.
@@ -17,8 +16,7 @@ impl Account {
     /// The time after which half of the past is forgotten.
     ///
     /// 30 s: a few fights. Much shorter, and a receiver that was badly served in one long turn is
-    /// never compensated; much longer, and a receiver with a recovered link is favoured for
-    /// minutes.
+    /// never compensated; much longer, and a recovered link is favoured for minutes.
     pub const HALF_LIFE: Span = Span::from_secs(30);
 
     /// Returns an account that is opened now. With `None` it never forgets.

@@ -56,8 +56,7 @@ pub enum SchedulerChoice {
     },
     /// [`FixedProbability`]. `fixed-probability:0.25` sends a quarter of all copies.
     FixedProbability {
-        /// Probability that a receiver is sent a DR vector. Default: the budget divided by the
-        /// receivers.
+        /// Probability that a receiver is sent a DR vector. Default: budget over receivers.
         probability: Option<f64>,
     },
     /// [`DeterministicBudget`]. `deterministic-budget:silence` weighs the time since the last send.

@@ -20,8 +20,7 @@ pub struct Claim {
     pub due: SharedInstant,
     /// Priority: where not all due claims fit into a packet, the larger weight goes first.
     pub weight: f64,
-    /// The delay that the scheduler assumed, for the ledger to assume the same; `None` uses the
-    /// estimate at departure.
+    /// The delay that scheduler and ledger assume; `None` uses the estimate at departure.
     pub delay: Option<Span>,
     /// When the DR vector was generated, which identifies it.
     pub generated_at: SharedInstant,
@@ -46,8 +45,7 @@ pub struct Claims {
 #[derive(Clone, Copy, Debug)]
 struct WaitingClaim {
     claim: Claim,
-    /// Made due by [`Claims::send_waiting_now`]: a newer claim may wait beside it. At most one for
-    /// each entity and receiver, too.
+    /// Made due by [`Claims::send_waiting_now`]; at most one per pair, beside a newer claim.
     is_overdue: bool,
 }
 
@@ -161,8 +159,7 @@ impl Claims {
         self.clear_emptied();
         self.places.clear();
         self.places.extend((0..).zip(&self.due).map(|(index, claim)| place_of(claim, index)));
-        // Most receivers follow one of a dozen DR vectors, so there are only a dozen weights: a
-        // stable sort is fast on them.
+        // Receivers follow a dozen DR vectors with as many weights: a stable sort is fast.
         self.places.sort_by_key(|place| place >> 32);
         self.places.iter().map(|place| self.due[*place as u32 as usize])
     }
@@ -180,8 +177,7 @@ impl Claims {
         }
     }
 
-    /// A DR vector of this instant was sent: removes the receiver's waiting claims that are no
-    /// newer.
+    /// A DR vector of this instant was sent: removes the receiver's claims that are no newer.
     pub(super) fn forget_repeated(
         &mut self,
         entity: EntityId,
@@ -259,8 +255,7 @@ impl Claims {
     }
 }
 
-/// Moves due claims to the end of `taken`. Returns when the first of the others is due, if there
-/// are any.
+/// Moves due claims to the end of `taken`. Returns when the first of the others is due.
 fn take_due(
     list: &mut SmallList<WaitingClaim>,
     now: SharedInstant,
@@ -284,14 +279,12 @@ fn take_due(
     Some(left)
 }
 
-/// Sort key of a due claim: by weight, then by position. One number that fits a register is faster
-/// to sort than the claim.
+/// Sort key of a due claim: by weight, then by position. One number is faster to sort.
 fn place_of(claim: &Claim, index: u32) -> u64 {
     u64::from(lightness(claim.weight)) << 32 | u64::from(index)
 }
 
-/// A number that is smaller for a larger weight by `f64::total_cmp`, from its upper half: exact to
-/// one part in a million.
+/// A number that falls with the weight (`f64::total_cmp`), by its upper half: exact to a millionth.
 fn lightness(weight: f64) -> u32 {
     let bits = (weight.to_bits() >> 32) as u32;
     let is_negative = bits >> 31 == 1;

@@ -4,19 +4,16 @@ use crate::time::SharedInstant;
 /// The deadline of a receiver for which nothing is due.
 pub(super) const NEVER: SharedInstant = SharedInstant::from_micros(i64::MAX);
 
-/// A row for every receiver, with the instant at which each row is next due.
-///
-/// A tournament tree of minima answers which receivers are due, and when the next one is, without
-/// looking at all of them. A changed deadline updates only the nodes on its way to the root.
-/// Receivers are addressed by their place in the order of ids; places change when a receiver is
-/// inserted or removed.
+/// A row for every receiver, with the instant at which each row is next due. A tournament tree of
+/// minima answers which receivers are due, and when the next one is, without looking at all of
+/// them. A changed deadline updates only the nodes on its way to the root. Receivers are addressed
+/// by their place in the order of ids; places change when a receiver is inserted or removed.
 #[derive(Clone, Debug)]
 pub(super) struct Deadlines<T> {
     receivers: Vec<ReceiverId>,
     rows: Vec<T>,
     /// A binary tree in an array: the children of `n` are `2n` and `2n + 1`, the earliest deadline
-    /// is at 1. The leaves, one for each receiver and padding that is never due, are the second
-    /// half.
+    /// is at 1. The leaves, one per receiver and padding that is never due, are the second half.
     earliest: Vec<SharedInstant>,
     /// The expected place of the next lookup if receivers are looked up in order, as schedulers do.
     next: usize,
@@ -55,7 +52,6 @@ impl<T> Deadlines<T> {
         &mut self.rows[place]
     }
 
-    /// When this row is due.
     pub(super) fn due(&self, place: usize) -> SharedInstant {
         self.earliest[self.leaves() + place]
     }
@@ -73,7 +69,6 @@ impl<T> Deadlines<T> {
         }
     }
 
-    /// Sets all rows to never due.
     pub(super) fn clear_due(&mut self) {
         if self.earliest[1] < NEVER {
             self.earliest.fill(NEVER);
@@ -110,7 +105,6 @@ impl<T> Deadlines<T> {
         Some(node - self.leaves())
     }
 
-    /// Removes a receiver and returns its row.
     pub(super) fn remove(&mut self, receiver: ReceiverId) -> Option<T> {
         let place = self.position(receiver)?;
         self.receivers.remove(place);
@@ -132,7 +126,6 @@ impl<T> Deadlines<T> {
         self.earliest[self.leaves()..][..self.rows.len()].to_vec()
     }
 
-    /// Rebuilds the tree for other receivers.
     fn rebuild(&mut self, dues: Vec<SharedInstant>) {
         let leaves = dues.len().next_power_of_two();
         self.earliest = vec![NEVER; leaves];

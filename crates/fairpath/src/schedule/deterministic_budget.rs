@@ -46,8 +46,7 @@ impl DeterministicBudget {
     /// The smallest share of a receiver, in equal shares of 1/n.
     const SHARE_MIN: f64 = 0.5;
     /// Number of triggers per receiver over which a balance is made up for: eight turns of every
-    /// receiver. Fewer would make turns irregular, which this scheduler exists to avoid; more would
-    /// let the balance grow.
+    /// receiver. Fewer would make turns irregular; more would let the balance grow.
     const MAKES_UP_OVER: f64 = 8.0;
     /// The largest part of the budget that is added or withheld to make up for a balance.
     const MADE_UP_MAX: f64 = 0.25;
@@ -84,8 +83,7 @@ impl DeterministicBudget {
         self
     }
 
-    /// The number of copies that this trigger of an entity may cost: the budget, plus or minus a
-    /// part of the balance.
+    /// The copies that this trigger of an entity may cost: the budget and a part of the balance.
     fn grant(&mut self, entity: EntityId, receiver_count: f64) -> f64 {
         let copies = self.budget.copies().min(receiver_count);
         let balance = self.balances.entry(entity).or_default();
@@ -156,15 +154,13 @@ struct NextTurn {
 }
 
 impl NextTurn {
-    /// Intervals that are a whole number but for rounding stay that number, so that receivers with
-    /// equal shares stay together.
+    /// Intervals that are whole but for rounding stay whole: equal shares stay together.
     const ROUNDING: f64 = 1e-9;
 
     fn concerns(&self, trigger: u64) -> bool {
         self.at <= trigger || self.was_sent_otherwise
     }
 
-    /// Computes the next turn after a copy at this trigger.
     fn pass(&mut self, trigger: u64, frequency: f64) {
         let wanted = 1.0 / frequency - self.credit;
         let interval = (wanted - Self::ROUNDING).ceil().max(1.0);

@@ -42,8 +42,7 @@ pub struct DispatcherConfig {
 /// `silence_max` of silence; before its replica freezes on a moving entity; and repeatedly, while
 /// an entity keeps to its path and the receiver has not acknowledged it. If the newest copy to a
 /// receiver is found lost and the receiver is off because of it, the dispatcher retransmits at
-/// once: one retransmission for every two acknowledged copies, paid for by the budget like any
-/// other copy.
+/// once: one retransmission for every two acknowledged copies, paid for like any copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Liveness {
     /// The longest time without a copy about an entity, for any receiver. Default 2 s.
@@ -115,8 +114,7 @@ pub struct Dispatcher<V: Planar> {
     receivers: Directory<ReceiverRecord>,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
-    /// Larger than the ids of all copies ever sent: an entity that was removed may come back while
-    /// receipts are under way.
+    /// Above the ids of all copies ever sent: a removed entity may return before its receipts.
     next_copy: CopyId,
 }
 
@@ -137,8 +135,7 @@ struct ReceiverRecord {
     /// Boxed, because a trigger walks over all receivers and rarely needs it.
     audit: Box<ReceiptAudit>,
     responsiveness: Responsiveness,
-    /// Entities with unacknowledged copies to this receiver. A receipt can only change these
-    /// ledgers.
+    /// Entities with unacknowledged copies to this receiver: receipts change only these.
     in_flight: BTreeSet<EntityId>,
 }
 
@@ -234,8 +231,7 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide
-    /// about it.
+    /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide.
     pub fn on_generated(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
         let about = vector.entity;
         let entity = self.entities.entry(about).or_insert_with(|| {
@@ -296,8 +292,7 @@ impl<V: Planar> Dispatcher<V> {
         self.due(receiver).is_some_and(|due| due <= now)
     }
 
-    /// Returns when [`poll_departures`](Self::poll_departures) may return something for this
-    /// receiver.
+    /// Returns when [`poll_departures`](Self::poll_departures) may have a copy for this receiver.
     pub fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
         let promised = self.config.liveness.and_then(|_| self.timers.due(receiver));
         [self.scheduler.poll_deadline(), self.claims.due(receiver), promised].into_iter().flatten().min()
@@ -309,16 +304,14 @@ impl<V: Planar> Dispatcher<V> {
         Some(self.entities.get(&claim.entity)?.recent.get(claim.generated_at))
     }
 
-    /// Puts back a departure that did not fit into the packet. It waits again, unless a newer claim
-    /// waits by now.
+    /// Puts back a departure that did not fit into the packet. It waits, unless a newer claim does.
     pub fn put_back(&mut self, departure: Departure) {
         if !departure.is_promise {
             self.claims.put_back(departure.claim);
         }
     }
 
-    /// Books a copy that was sent, at this cost in the budget's unit. Returns the id for its
-    /// receipt.
+    /// Books a sent copy, at this cost in the budget's unit. Returns the id for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
         let receiver = self.receivers.get_mut(claim.receiver)?;
         let delay = claim.delay.or_else(|| receiver.likely_delay());
@@ -338,8 +331,7 @@ impl<V: Planar> Dispatcher<V> {
         Some(copy)
     }
 
-    /// Books a receipt that came at `now`: the receiver reports that a copy arrived at
-    /// `received_at`.
+    /// Books a receipt that came at `now`, which says that a copy arrived at `received_at`.
     pub fn on_receipt(
         &mut self,
         entity: EntityId,
@@ -409,8 +401,7 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Handles a report that came at `now`: the receiver has acknowledged everything that it
-    /// received before `until`.
+    /// Handles a report of `now`: the receiver has acknowledged all that arrived before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
         let Some(book) = self.receivers.get_mut(receiver) else { return };
         let until = match &self.config.trust {
@@ -551,8 +542,7 @@ impl<V: Planar> Dispatcher<V> {
     }
 }
 
-/// The latest instant at which a receiver must be sent an entity, and when to check again because
-/// that may have changed.
+/// The latest instant at which a receiver must be sent an entity, and when to check it again.
 #[derive(Clone, Copy, Debug)]
 struct Promise {
     due: SharedInstant,
@@ -561,8 +551,7 @@ struct Promise {
 
 impl Liveness {
     /// Number of copies to a receiver that is off a steady entity, sent early enough to arrive
-    /// within `silence_max` and a round trip. Eight: at 30 % loss all are lost once in fifteen
-    /// thousand times.
+    /// within `silence_max` and a round trip. Eight: at 30 % loss all are lost once in 15 000.
     const REPEATS: i64 = 8;
     /// The longest delay for which a copy is sent early enough to arrive before a replica freezes:
     /// the far end of the links that we promise to serve. A replica farther away freezes now and
@@ -573,14 +562,12 @@ impl Liveness {
         self.silence_max.scaled(0.5)
     }
 
-    /// The interval between repeats when time is short: all of them fit into half of the available
-    /// time.
+    /// The interval between repeats when time is short: all fit into half of the available time.
     fn gap(&self) -> Span {
         Span::from_micros(self.half().as_micros() / (2 * Self::REPEATS))
     }
 
-    /// The instant before which no copy can be due for a receiver that was just sent a DR vector
-    /// that freezes at `freezes_at`.
+    /// The first instant at which a copy can be due after a DR vector that freezes at `freezes_at`.
     fn next_look(
         &self,
         steady_since: SharedInstant,
@@ -636,11 +623,10 @@ impl Liveness {
         !ledger.is_outdated(now) && (is_off(now) || is_off(now + self.half()))
     }
 
-    /// When a receiver that has not acknowledged a steady entity's path is sent a repeat.
-    ///
-    /// At once, after half of `silence_max`, if nothing right is under way. Otherwise there is time
-    /// to wait for the receipt, so that a receiver without loss is sent one copy. If no receipt
-    /// comes, all repeats are sent before the last moment at which a copy is in time.
+    /// When a receiver that has not acknowledged a steady entity's path is sent a repeat. At once,
+    /// after half of `silence_max`, if nothing right is under way. Otherwise there is time to wait
+    /// for the receipt, so that a receiver without loss is sent one copy. If no receipt comes, all
+    /// repeats are sent before the last moment at which a copy is in time.
     fn repeat_at(
         &self,
         steady_since: SharedInstant,

@@ -2,8 +2,7 @@ use super::{Claims, DecisionContext, Scheduler};
 use crate::random::Random;
 use crate::vector::Planar;
 
-/// Sends every n-th DR vector of an entity to every receiver, beginning with the first: with n = 3
-/// the papers' "1/3 base".
+/// Sends every n-th DR vector of an entity to every receiver: with n = 3 the papers' "1/3 base".
 #[derive(Clone, Copy, Debug)]
 pub struct EveryNth {
     n: u64,

@@ -3,12 +3,10 @@ use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
 
 /// The instant at which the dispatcher next checks the liveness of each pair of entity and
-/// receiver.
-///
-/// The latest instant by which a pair must be sent a copy changes with every trigger, departure and
-/// receipt, but mostly to later. So it is not computed then. Each pair has a timer, before which no
-/// copy can be due for it, and the pair is checked when the timer expires. A poll costs nothing for
-/// the other pairs.
+/// receiver. The latest instant by which a pair must be sent a copy changes with every trigger,
+/// departure and receipt, but mostly to later. So it is not computed then. Each pair has a timer,
+/// before which no copy can be due for it, and the pair is checked when the timer expires. A poll
+/// costs nothing for the other pairs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LivenessTimers {
     deadlines: Deadlines<Vec<Timer>>,
@@ -44,19 +42,16 @@ impl LivenessTimers {
         self.deadlines.set_due(place, first(self.deadlines.row(place)));
     }
 
-    /// When the next timer expires.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
         self.deadlines.first_due()
     }
 
-    /// When the next timer of this receiver expires.
     pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
         Some(self.deadlines.due(self.deadlines.position(receiver)?))
     }
 
     /// Checks the pairs of `receiver`, or of all receivers, whose timer has expired. `look` returns
-    /// the next instant to check: by `now`, if a copy is due and should stay due until it has
-    /// departed.
+    /// the next instant to check: by `now`, if a copy is due and stays due until it departs.
     pub(super) fn look(
         &mut self,
         receiver: Option<ReceiverId>,
@@ -83,7 +78,6 @@ impl LivenessTimers {
         }
     }
 
-    /// Removes a pair.
     pub(super) fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
         if let Some(place) = self.deadlines.find(receiver) {
             let row = self.deadlines.row_mut(place);
@@ -94,7 +88,6 @@ impl LivenessTimers {
         }
     }
 
-    /// Removes a receiver.
     pub(super) fn forget(&mut self, receiver: ReceiverId) {
         self.deadlines.remove(receiver);
     }

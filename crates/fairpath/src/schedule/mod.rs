@@ -74,8 +74,7 @@ pub trait Scheduler<V: Planar>: Debug + Send {
     fn on_deadline(&mut self, _context: &DecisionContext<'_, V>, _random: &mut Random, _claims: &mut Claims) {
     }
 
-    /// Returns when the scheduler wants to decide again although no DR vector was generated.
-    /// Default: never.
+    /// Returns when the scheduler wants to decide again without a new DR vector. Default: never.
     fn poll_deadline(&self) -> Option<SharedInstant> {
         None
     }
@@ -142,8 +141,7 @@ pub struct Candidate {
     pub delay: Option<Span>,
     /// When the last copy about this entity was sent to the receiver, or when it joined.
     pub silent_since: SharedInstant,
-    /// Whether the receiver acknowledges copies. A receiver that does not may be cut off, or may
-    /// not be listening.
+    /// Whether the receiver acknowledges copies. If not, it may be cut off or not be listening.
     pub acknowledges: bool,
 }
 

@@ -5,10 +5,8 @@ use crate::number::{EntityId, ReceiverId};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// A scheduler's memory for every pair of entity and receiver.
-///
-/// Kept in the order of a context's candidates, so that both are walked side by side without
-/// lookups.
+/// A scheduler's memory for every pair of entity and receiver. Kept in the order of a context's
+/// candidates, so that both are walked side by side without lookups.
 #[derive(Clone, Debug)]
 pub(super) struct PairTable<T> {
     entities: BTreeMap<EntityId, Vec<Entry<T>>>,
@@ -17,8 +15,7 @@ pub(super) struct PairTable<T> {
 #[derive(Clone, Copy, Debug)]
 struct Entry<T> {
     receiver: ReceiverId,
-    /// A receiver that leaves the scope and comes back has joined again, and its memory starts
-    /// anew.
+    /// A receiver that leaves the scope and returns has joined again: its memory starts anew.
     joined: SharedInstant,
     memory: T,
 }
@@ -50,14 +47,12 @@ impl<T: Default> PairTable<T> {
         entries.iter_mut().map(|entry| &mut entry.memory)
     }
 
-    /// Returns the memory of one receiver of one entity.
     pub(super) fn get_mut(&mut self, entity: EntityId, receiver: ReceiverId) -> Option<&mut T> {
         let entries = self.entities.get_mut(&entity)?;
         let position = entries.binary_search_by_key(&receiver, |entry| entry.receiver).ok()?;
         Some(&mut entries[position].memory)
     }
 
-    /// Drops the memory of what was removed.
     pub(super) fn forget(&mut self, removed: Removed) {
         match removed {
             Removed::Entity(entity) => {

@@ -29,7 +29,6 @@ pub struct ProbabilisticBudget {
     shares: Vec<f64>,
 }
 
-/// How receivers are drawn.
 #[derive(Clone, Copy, Debug)]
 enum Draw {
     /// Each receiver by a draw of its own: Banavar 2005.
@@ -39,8 +38,7 @@ enum Draw {
 }
 
 impl ProbabilisticBudget {
-    /// At most this part of a trigger's budget pays for copies that the dispatcher sent: the
-    /// scheduler decides about the rest.
+    /// At most this part of a trigger's budget pays for copies that the dispatcher sent.
     const HELD_BACK_MAX: f64 = 0.5;
     /// The largest number of copies owed. For an entity that stood still for an hour, the
     /// dispatcher has sent each receiver a thousand copies for liveness; when the entity moves
@@ -96,8 +94,7 @@ impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
             Draw::Each => {
                 self.sharing.frequencies(context.candidates, context.now, copies, &mut self.shares);
                 for (candidate, frequency) in context.candidates.iter().zip(&self.shares) {
-                    // Drawn for every receiver, so that a new one does not change the draws of the
-                    // others.
+                    // Drawn for every receiver, so that a new one does not change other draws.
                     let is_lucky = random.chance(*frequency);
                     if is_lucky || candidate.is_new() {
                         claims.send(context, candidate.receiver, context.now, candidate.weight());

@@ -6,14 +6,12 @@
 //! cut to it. A receiver that reports impossible arrivals again and again is distrusted: half of
 //! each round trip counts as its delay, which no report can change.
 //!
-//! A receiver that holds receipts back looks like an honest receiver far away. Two things limit the
-//! gain:
+//! A receiver that holds receipts back looks like an honest one far away. Two limits apply:
 //!
 //! * The transport acknowledges datagrams on its own. If receipts take longer than its round trips
 //!   ([`Dispatcher::on_transport_round_trip`](super::Dispatcher::on_transport_round_trip)), they
 //!   were held back, and half of the *transport's* round trip counts.
-//! * No delay above [`ReceiptTrust::delay_max`] is accepted, in case the receiver delays the
-//!   transport too.
+//! * No delay above [`ReceiptTrust::delay_max`] counts: a receiver may delay the transport too.
 //!
 //! Silence gains nothing either: a receiver that has never reported for
 //! [`ReceiptTrust::SILENCE_MAX`] no longer counts as new, and gets the transport's delay, or none.
@@ -24,8 +22,7 @@ use crate::time::{SharedInstant, Span};
 /// How far receipts are trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiptTrust {
-    /// How much the mean delays of the two directions may differ, as a part of half the round trip.
-    /// Default 0.1.
+    /// How much mean delays may differ by direction, in half round trips. Default 0.1.
     ///
     /// A receiver that sets its clock by exchanges with the sender, as
     /// [`ClockSync`](crate::clock::ClockSync) does, sees half of the quickest round trip as its
@@ -61,13 +58,11 @@ impl Default for ReceiptTrust {
 pub enum Booking {
     /// Booked as reported.
     Booked,
-    /// Booked at another instant than reported: the report cannot be true, or the receiver is
-    /// distrusted.
+    /// Booked at another instant: the report cannot be true, or the receiver is distrusted.
     Corrected,
     /// Ignored: the arrival is already known, or the copy is forgotten.
     NoNews,
-    /// Refused: the copy was never sent, or arrived before it was sent or after now. Nothing
-    /// changed.
+    /// Refused without a change: the copy was never sent, or arrived before that or after now.
     Impossible,
 }
 
@@ -120,8 +115,7 @@ impl ReceiptAudit {
         self.doubt += Self::DOUBT_GAIN * (f64::from(u8::from(!is_credible)) - self.doubt);
     }
 
-    /// A receiver reported a delay of `said`, which counts as `believed`; its receipt was back
-    /// after `round_trip`.
+    /// A report of delay `said`, which counts as `believed`; its receipt came after `round_trip`.
     pub(super) fn handle_delay(&mut self, said: Span, believed: Span, round_trip: Span) {
         let said = micros(said);
         self.reported.said.add(said);
@@ -133,7 +127,6 @@ impl ReceiptAudit {
         self.reported.variance.add(off * off);
     }
 
-    /// The transport measured a round trip.
     pub(super) fn handle_transport_round_trip(&mut self, round_trip: Span) {
         self.transport.add(micros(round_trip.max(Span::ZERO)));
     }
@@ -158,8 +151,7 @@ impl ReceiptAudit {
             || said.count >= Self::REPORTS_MIN && said.value > longest + Self::ERRORS_MAX * error
     }
 
-    /// The likely one-way delay, independent of reports, if the receipt was back after
-    /// `round_trip`.
+    /// The likely one-way delay, independent of reports, for a receipt after `round_trip`.
     pub(super) fn likely_delay(&self, round_trip: Span) -> Span {
         let half = round_trip.scaled(0.5);
         if self.transport.count > 0.0 {
@@ -169,7 +161,6 @@ impl ReceiptAudit {
         }
     }
 
-    /// The one-way delay by the transport alone.
     pub(super) fn transport_delay(&self) -> Option<Span> {
         (self.transport.count > 0.0).then(|| Span::from_micros((0.5 * self.transport.value) as i64))
     }
@@ -179,7 +170,6 @@ impl ReceiptAudit {
         Span::from_micros((self.reported.said.value - self.reported.believed.value).max(0.0) as i64)
     }
 
-    /// A receipt came back after this time.
     pub(super) fn handle_round_trip(&mut self, round_trip: Span, now: SharedInstant) {
         let is_beaten =
             |(quickest, seen): (Span, SharedInstant)| round_trip <= quickest || now - seen > Self::REMEMBERED;
@@ -209,8 +199,7 @@ struct MovingMean {
 }
 
 impl MovingMean {
-    /// Weight of the newest number, once there are as many: about a minute of a busy tank's
-    /// receipts.
+    /// Weight of the newest number, once there are as many: a minute of a busy tank's receipts.
     const GAIN: f64 = 1.0 / 128.0;
 
     fn add(&mut self, number: f64) {

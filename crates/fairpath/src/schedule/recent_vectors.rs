@@ -13,12 +13,10 @@ pub(super) struct RecentVectors<V: Planar> {
 }
 
 impl<V: Planar> RecentVectors<V> {
-    /// How many DR vectors before the newest are kept.
-    ///
-    /// Fifteen: only `Scheduling` with `Waiting::Send` sends another one than the newest, and it
-    /// sends the one before. A copy that did not fit into a packet for longer is a second and a
-    /// half old on a busy tank, and a newer one is better anyway. At 200 bytes each this is 3 kB
-    /// per entity.
+    /// How many DR vectors before the newest are kept. Fifteen: only `Scheduling` with
+    /// `Waiting::Send` sends another one than the newest, and it sends the one before. A copy that
+    /// did not fit into a packet for longer is a second and a half old on a busy tank, and a newer
+    /// one is better anyway. At 200 bytes each this is 3 kB per entity.
     const OLDER_MAX: usize = 15;
 
     pub(super) fn new(vector: &DrVector<V>) -> Self {
@@ -39,8 +37,7 @@ impl<V: Planar> RecentVectors<V> {
         &self.newest
     }
 
-    /// Returns the one generated at that instant; if it is forgotten, the oldest one kept that is
-    /// newer.
+    /// Returns the one generated at that instant; if forgotten, the oldest one that is newer.
     pub(super) fn get(&self, generated_at: SharedInstant) -> &DrVector<V> {
         if generated_at >= self.newest.generated_at {
             return &self.newest;

@@ -36,8 +36,7 @@ impl RelativeError {
         Self(Scheduling::new(Waiting::Discard).equal_at_reception().keeping_estimates())
     }
 
-    /// Sets how far ahead an instant is searched; see [`Scheduling::with_time_threshold`]. Default
-    /// 3 s.
+    /// Sets how far ahead it searches; see [`Scheduling::with_time_threshold`]. Default 3 s.
     #[must_use]
     pub fn with_time_threshold(self, time_threshold: Span) -> Self {
         Self(self.0.with_time_threshold(time_threshold))

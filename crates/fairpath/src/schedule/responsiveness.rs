@@ -1,10 +1,8 @@
 use crate::time::{SharedInstant, Span};
 
-/// Whether a receiver acknowledges the copies sent to it.
-///
-/// A receiver that does not may be cut off for a while, or may never listen; the sender cannot
-/// tell. A scheduler that favours the receiver with the largest error, and repeats copies until
-/// they are acknowledged, would make the others pay for either.
+/// Whether a receiver acknowledges the copies sent to it. A receiver that does not may be cut off
+/// for a while, or may never listen; the sender cannot tell. A scheduler that favours the receiver
+/// with the largest error, and repeats copies until they are acknowledged, would cost the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Responsiveness {
     /// Number of copies sent since the last receipt.
@@ -23,14 +21,11 @@ impl Default for Responsiveness {
 }
 
 impl Responsiveness {
-    /// How long a receipt may take.
-    ///
-    /// 3 s: the longest round trip that we promise to serve, and half of it again in case the first
-    /// copy is lost. Shorter, and honest receivers far away count as silent; longer, and the others
-    /// pay for longer.
+    /// How long a receipt may take. 3 s: the longest round trip that we promise to serve, and half
+    /// of it again in case the first copy is lost. Shorter, and honest receivers far away count as
+    /// silent; longer, and the others pay for longer.
     const PATIENCE: Span = Span::from_secs(3);
-    /// How many copies may stay without a receipt. Eight: at 30 % loss all of them are lost once in
-    /// fifteen thousand times.
+    /// How many copies may stay without a receipt. Eight: at 30 % loss all are lost once in 15 000.
     const COPIES: u32 = 8;
     /// How many receipts a retransmission costs. Two: enough for a loss of a third of all copies. A
     /// receiver that denies copies is sent at most half as much again (by denying a third; a
@@ -40,7 +35,6 @@ impl Responsiveness {
     /// The largest credit: 256 retransmissions, a long burst of lost datagrams.
     const CREDIT_MAX: u32 = 512;
 
-    /// A copy was sent.
     pub(super) fn handle_departure(&mut self, at: SharedInstant) {
         if self.unacknowledged == 0 {
             self.since = at;

@@ -20,8 +20,7 @@ pub struct Scheduling {
     waiting: Waiting,
     is_equal_at_reception: bool,
     time_threshold: Span,
-    /// Whether the ledger books copies with the delay assumed here instead of the one known at
-    /// departure.
+    /// Whether the ledger books copies with the delay assumed here, not the one at departure.
     keeps_estimates: bool,
     /// Error added to a receiver that joined later, so that it starts at the mean of the others.
     /// Otherwise the receiver would be sent nothing until it has caught up with an hour of error.
@@ -42,9 +41,8 @@ pub enum Waiting {
 }
 
 impl Scheduling {
-    /// How far ahead the scheduler searches by default.
-    ///
-    /// 3 s: three heartbeats, and longer than the silence that a dispatcher allows by default.
+    /// How far ahead the scheduler searches by default. 3 s: three heartbeats, and longer than the
+    /// silence that a dispatcher allows by default.
     const TIME_THRESHOLD: Span = Span::from_secs(3);
 
     /// The algorithm as printed: errors are made equal at departure, as if copies took no time.
@@ -154,8 +152,7 @@ impl<V: Planar> Scheduler<V> for Scheduling {
     }
 }
 
-/// How long a copy takes until it counts: zero if errors are equal at departure, and before the
-/// first receipt.
+/// How long until a copy counts: zero for equality at departure, and before the first receipt.
 fn delay(is_equal_at_reception: bool, candidate: &Candidate) -> Span {
     let known = candidate.delay.filter(|_| is_equal_at_reception);
     known.unwrap_or(Span::ZERO).max(Span::ZERO)

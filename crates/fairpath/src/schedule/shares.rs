@@ -51,7 +51,6 @@ impl Weighting {
     }
 }
 
-/// How a budget is divided.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sharing {
     pub(super) weighting: Weighting,
@@ -112,13 +111,11 @@ impl Sharing {
     }
 }
 
-/// The values of the three factors.
 fn factors(candidate: &Candidate, now: SharedInstant) -> [f64; 3] {
     [candidate.account, candidate.standing.instantaneous, candidate.silence(now).as_secs_f64()].map(tamed)
 }
 
-/// Negative numbers and NaN become zero. Infinite ones become so small that the sum over all
-/// possible receivers is still finite.
+/// Negative numbers and NaN become zero, infinite ones so small that any sum of them is finite.
 fn tamed(number: f64) -> f64 {
     if number > 0.0 { number.min(1e290) } else { 0.0 }
 }
@@ -139,11 +136,9 @@ fn parts(values: [f64; 3], totals: [f64; 3], count: f64) -> [f64; 3] {
 }
 
 /// Lowers values above `ceiling` to it, and spreads the surplus equally over those below, again and
-/// again until none is above. The sum must fit under the ceiling.
-///
-/// All values below get the same in every round, so in the end each is min(ceiling, value + raise),
-/// with one raise for all. One walk from the highest value down finds that raise, instead of as
-/// many rounds as receivers.
+/// again until none is above. The sum must fit under the ceiling. All values below get the same in
+/// every round, so in the end each is min(ceiling, value + raise), with one raise for all. One walk
+/// from the highest value down finds that raise, instead of as many rounds as receivers.
 fn limit(values: &mut [f64], ceiling: f64) {
     if values.iter().all(|value| *value <= ceiling) {
         return;

@@ -43,8 +43,7 @@ impl<T> SmallList<T> {
         self.others.clear();
     }
 
-    /// Keeps the elements for which `is_kept` is true, in order. Calls it once for each element, in
-    /// order.
+    /// Keeps the elements for which `is_kept` is true. Calls it once for each, in order.
     pub(super) fn retain(&mut self, mut is_kept: impl FnMut(&T) -> bool) {
         self.first = self.first.take().filter(|first| is_kept(first));
         self.others.retain(is_kept);

@@ -16,8 +16,7 @@ impl TriggerBudget {
         Self { per_trigger: per_trigger.max(0.0), copy_cost: None }
     }
 
-    /// The average number of copies that the budget pays for. Before the first departure a copy is
-    /// taken to cost one.
+    /// Copies that the budget pays for on average. Before the first departure a copy costs one.
     pub(super) fn copies(&self) -> f64 {
         self.per_trigger / self.copy_cost.unwrap_or(1.0)
     }

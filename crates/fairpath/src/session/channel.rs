@@ -58,9 +58,7 @@ pub(super) struct Channel {
     statistics: Statistics,
     /// After an attempt at a datagram failed: no further attempt before this.
     not_before: LocalInstant,
-    /// Least time between two datagrams.
     datagram_every: Span,
-    /// When the next datagram may leave.
     datagram_at: LocalInstant,
 }
 
@@ -83,8 +81,7 @@ impl<V: Planar> Incoming<V> {
 }
 
 impl Channel {
-    /// How long a counted message waits for its confirmation: confirming each at once would double
-    /// the messages.
+    /// Longest wait of a confirmation: confirming each message at once would double the messages.
     const CONFIRM_WITHIN: Span = Span::from_millis(100);
     /// Time until an unconfirmed value is sent again, before the first round trip is known.
     const PATIENCE: Span = Span::from_millis(250);
@@ -97,8 +94,7 @@ impl Channel {
     /// Clock requests answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
-    /// Returns a new channel. Nonces are drawn from `random`. Two datagrams are at least
-    /// `datagram_every` apart.
+    /// Nonces are drawn from `random`. Two datagrams are at least `datagram_every` apart.
     pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
         Self {
             manifest: Manifest::default(),
@@ -137,16 +133,14 @@ impl Channel {
         self.outbox.push(message).map(drop)
     }
 
-    /// Announces an object to the peer. States of it and calls on it by datagram wait until the
-    /// peer knows it.
+    /// Announces an object. Its states and calls by datagram wait until the peer knows it.
     pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
         let number = self.outbox.push(message)?;
         self.announced.insert(object, number);
         Ok(())
     }
 
-    /// Returns the groups of an announcement with a number, so that the peer can tell newer values
-    /// from older ones.
+    /// Numbers the groups of an announcement, so that the peer can tell newer values from older.
     pub(super) fn number_groups(&mut self, groups: &BTreeMap<u8, Vec<u8>>) -> Vec<Group> {
         let number = self.newest.number();
         groups.iter().map(|(group, bytes)| Group { group: *group, number, bytes: bytes.clone() }).collect()
@@ -209,8 +203,7 @@ impl Channel {
 
     // ── streams ──
 
-    /// Handles a message from the ordered stream. Confirmations are processed here; other messages
-    /// are returned.
+    /// Handles a message from the ordered stream: processes confirmations, returns the others.
     pub(super) fn handle_ordered(
         &mut self,
         message: Message,
@@ -274,13 +267,11 @@ impl Channel {
         Some(bytes)
     }
 
-    /// Returns which of the peer's reliable messages have arrived.
     pub(super) fn received(&self) -> Received {
         self.inbox.received()
     }
 
-    /// Resumes the session on a new transport; `received` is what the peer has. False if that is
-    /// impossible.
+    /// Resumes on a new transport; `received` is what the peer has. False if that is impossible.
     pub(super) fn resume(&mut self, received: &Received, now: Now) -> bool {
         // The old transport may have delivered more than the last confirmation says.
         if !self.confirm(received) {
@@ -317,10 +308,9 @@ impl Channel {
     // ── the send step ──
 
     /// Returns the next datagram, filled as late as possible. Call it when a datagram can leave at
-    /// once, because it is booked as sent.
-    ///
-    /// The order, as far as there is room: the time, quickest calls, receipts, values that the peer
-    /// does not have, unreliable calls; then DR vectors by weight in all the room left.
+    /// once, because it is booked as sent. The order, as far as there is room: the time, quickest
+    /// calls, receipts, values that the peer does not have, unreliable calls; then DR vectors by
+    /// weight in all the room left.
     pub(super) fn poll_datagram<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,
@@ -357,8 +347,7 @@ impl Channel {
         Some(datagram)
     }
 
-    /// Returns when [`poll_datagram`](Self::poll_datagram) has something to send besides the
-    /// dispatcher's claims.
+    /// When [`poll_datagram`](Self::poll_datagram) has something to send besides claims.
     pub(super) fn poll_deadline(&self, now: Now) -> Option<LocalInstant> {
         let at_once = LocalInstant::from_micros(i64::MIN);
         let has_small =
@@ -380,14 +369,12 @@ impl Channel {
         [datagram, stream, self.confirm_due].into_iter().flatten().min()
     }
 
-    /// Returns whether there is something to send by now, if the dispatcher `has_vectors` for the
-    /// peer.
+    /// Whether there is something to send by now, if the dispatcher `has_vectors` for the peer.
     pub(super) fn is_due(&self, has_vectors: bool, now: Now) -> bool {
         (has_vectors && self.speaks_at(now) <= now.local)
             || self.poll_deadline(now).is_some_and(|at| at <= now.local)
     }
 
-    /// Returns when a datagram may leave.
     pub(super) fn speaks_at(&self, now: Now) -> LocalInstant {
         self.budget.when(Self::SPEAK_BYTES, now.local).max(self.datagram_at)
     }
@@ -434,8 +421,7 @@ impl Channel {
         }
     }
 
-    /// Values about objects that the peer knows, in at most half of the room left; at least one
-    /// value.
+    /// Values about objects that the peer knows, in at most half of the room left; at least one.
     fn put_newest(&self, draft: &mut Draft, now: Now) {
         let keep = draft.left() / 2;
         for (slot, number, part) in self.newest.due(self.patience(), &self.announced, now.local) {
@@ -501,7 +487,6 @@ impl Channel {
         updates
     }
 
-    /// Records a datagram that leaves.
     fn on_departed(&mut self, draft: Draft, now: Now) {
         let header = self.departed.header(now.shared);
         self.clock_requests.clear();
@@ -532,9 +517,8 @@ impl Channel {
 
     // ── the receive step ──
 
-    /// Decodes a datagram and handles what concerns the channel alone; `None` for a duplicate.
-    ///
-    /// The caller handles the rest and then calls [`owe_receipt`](Self::owe_receipt).
+    /// Decodes a datagram and handles what concerns the channel alone; `None` for a duplicate. The
+    /// caller handles the rest and then calls [`owe_receipt`](Self::owe_receipt).
     pub(super) fn handle_datagram<V: Planar>(
         &mut self,
         dispatcher: &mut Dispatcher<V>,

@@ -3,8 +3,7 @@ use crate::motion::MotionKind;
 use crate::time::Span;
 use crate::trigger::Trigger;
 
-/// Identifies a class of objects. The game chooses the number; all peers of a session know the same
-/// classes.
+/// Identifies a class of objects. The game chooses the number, the same at all peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
@@ -50,8 +49,7 @@ impl Default for Rates {
 }
 
 impl Class {
-    /// Returns a class of objects that are sent when `trigger` fires, predicted at constant
-    /// velocity.
+    /// Returns a class of objects sent when `trigger` fires, predicted at constant velocity.
     pub fn new(trigger: Trigger) -> Self {
         Self {
             trigger,
@@ -108,8 +106,7 @@ impl Class {
         self
     }
 
-    /// Sets how many objects of the class one client may own. [`OBJECTS_PER_CLIENT_MAX`] limits all
-    /// classes together.
+    /// Sets how many of these one client may own. [`OBJECTS_PER_CLIENT_MAX`] limits all classes.
     #[must_use]
     pub fn at_most(mut self, per_client_max: usize) -> Self {
         self.per_client_max = per_client_max;

@@ -1,5 +1,4 @@
-//! Errors of a session: a peer's mistake closes the connection or is refused, a caller's mistake is
-//! returned.
+//! Errors of a session: a peer's closes the connection or is refused, a caller's is returned.
 
 use std::fmt;
 

@@ -18,8 +18,7 @@ pub const SILENCE_MAX: Span = Span::from_secs(4);
 /// Time within which a new connection must send its greeting; then it is closed.
 pub const HELLO_WITHIN: Span = Span::from_secs(5);
 
-/// Most connections that may wait for their greeting at once, beyond those of clients: the limit of
-/// a flood.
+/// Most connections that wait for their greeting, beyond those of clients: the limit of a flood.
 pub const GREETINGS_MAX: usize = 64;
 
 /// Most objects that one client may own: its avatar, its items and some dozens of shots in flight.
@@ -91,8 +90,7 @@ pub const EARLY_MAX: usize = 256;
 /// Most datagrams without a known outcome: a quarter of a minute at 60 per second.
 pub const SENT_PACKETS_MAX: usize = 1024;
 
-/// Most events that the application has not fetched. Beyond it the connections that cause events
-/// are closed.
+/// Most events that the application has not fetched. Beyond it their connections are closed.
 pub const EVENTS_MAX: usize = 1 << 16;
 
 /// Calls per second that a server accepts from one client, sustained.
@@ -101,8 +99,7 @@ pub const CALLS_PER_SEC: u32 = 500;
 pub const CALLS_BURST: u32 = 8192;
 const _: () = assert!(CALLS_BURST as usize > OUTBOX_MESSAGES_MAX + QUICKEST_MAX + SLOTS_MAX);
 
-/// Requests per second (create, destroy, claim, release) that a server accepts from one client,
-/// sustained.
+/// Sustained requests per second (create, destroy, claim, release) that one client may send.
 pub const REQUESTS_PER_SEC: u32 = 200;
 /// Requests that a server accepts at once from one client.
 pub const REQUESTS_BURST: u32 = 8192;

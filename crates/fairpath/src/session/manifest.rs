@@ -26,18 +26,15 @@ struct Item {
 }
 
 impl Manifest {
-    /// Time without an update after which an object's weight has doubled, where not all updates
-    /// fit.
+    /// Time without an update after which an object's weight has doubled, if not all fit.
     ///
     /// 100 ms: a handful of packets. Much longer: light claims starve behind heavy ones. Much
     /// shorter: weight hardly matters.
     const WEIGHT_DOUBLES: Span = Span::from_millis(100);
-    /// Weight of a claim without weight: less than any error that matters, but above zero, so that
-    /// waiting increases it.
+    /// Weight of a claim without weight: below any error that matters, but waiting increases it.
     const WEIGHT_FLOOR: f64 = 1e-3;
     /// Interval of the search for overdue objects: it walks through all objects of the peer, and
-    /// objects never observed are always due. A delay of 50 ms is small against intervals of
-    /// seconds.
+    /// objects never observed are always due. 50 ms is small against intervals of seconds.
     const LOOK_EVERY: Span = Span::from_millis(50);
 
     pub(super) fn add(&mut self, object: EntityId, rates: Rates, now: SharedInstant) {
@@ -117,12 +114,10 @@ impl Manifest {
 }
 
 impl Item {
-    /// Returns the earliest time of the next update.
     fn earliest(&self) -> SharedInstant {
         self.last_sent.map_or(self.since, |last| last + self.rates.interval_min)
     }
 
-    /// Returns the latest time of the next update.
     fn latest(&self) -> SharedInstant {
         self.last_sent.map_or(self.since, |last| last + self.rates.interval_max)
     }
@@ -132,8 +127,7 @@ impl Item {
         if self.last_sent.is_none() { f64::MAX } else { 0.0 }
     }
 
-    /// Returns the claim's weight, increased by the time since the last update: what does not fit
-    /// gains weight.
+    /// Returns the claim's weight, which grows with the time since the last update.
     fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
         let silence = (now - self.last_sent.unwrap_or(self.since)).max(Span::ZERO);
         let doublings = silence.as_secs_f64() / Manifest::WEIGHT_DOUBLES.as_secs_f64();

@@ -34,8 +34,7 @@ pub enum Message {
     Destroy(EntityId),
     /// The client claims an object; the number is the term of ownership that it knows.
     Claim(EntityId, u64),
-    /// The client returns an object to the server; the number is the term of ownership that it
-    /// knows.
+    /// The client returns an object to the server; the number is the term that it knows.
     Release(EntityId, u64),
     /// A reliable, ordered call.
     Call(Call),
@@ -202,8 +201,7 @@ pub enum Part {
     Unreliable(Call),
     /// A state group of an object.
     State(EntityId, Group),
-    /// A newest-state call and its number: of two with the same target and method the higher number
-    /// is newer.
+    /// A newest-state call and its number: of two with equal target and method the higher is newer.
     Newest(u64, Call),
 }
 
@@ -617,8 +615,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Adds received bytes, in pieces of any size. An honest peer never has more than a full outbox
-    /// in flight.
+    /// Adds received bytes in any pieces. An honest peer has at most a full outbox in flight.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), CloseReason> {
         if self.buffered.len() + bytes.len() > FRAMES_BYTES_MAX {
             return Err(CloseReason::Malformed);
@@ -627,7 +624,6 @@ impl Frames {
         Ok(())
     }
 
-    /// Returns the next complete message.
     pub(super) fn next(&mut self) -> Result<Option<Message>, CloseReason> {
         let mut reader = Reader::new(&self.buffered);
         let bytes = match reader.bytes(STREAM_MESSAGE_BYTES_MAX) {

@@ -7,7 +7,6 @@ use super::message::{Call, Group, Part, Target};
 use crate::number::EntityId;
 use crate::time::{LocalInstant, Span};
 
-/// The key of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slot {
     /// A state group of an object.
@@ -52,8 +51,7 @@ impl Newest {
         self.waiting.insert(Slot::State(object, group), Value { number, part, sent_at: None });
     }
 
-    /// Replaces an earlier call to the same target and method. False if there are too many
-    /// different ones.
+    /// Replaces an earlier call to the same target and method. False if there are too many.
     pub(super) fn set_call(&mut self, call: Call) -> bool {
         let slot = Slot::Call(call.target, call.method);
         if self.calls() >= SLOTS_MAX && !self.waiting.contains_key(&slot) {
@@ -64,7 +62,6 @@ impl Newest {
         true
     }
 
-    /// Returns the number of waiting calls.
     pub(super) fn calls(&self) -> usize {
         self.waiting.range(Slot::Call(Target::Connection, 0)..).count()
     }
@@ -153,7 +150,6 @@ impl NewestReceived {
         Ok(true)
     }
 
-    /// Removes the numbers of a removed object.
     pub(super) fn forget(&mut self, object: EntityId) {
         remove_of(&mut self.numbers, object);
     }

@@ -6,10 +6,8 @@ use super::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, UNORDERED_WINDOW};
 use super::message::{Call, Message, Received, UnorderedMessage};
 use super::received_numbers::ReceivedNumbers;
 
-/// Reliable messages to the peer.
-///
-/// A transport loses nothing while it lives. Messages handed to a lost transport are handed to the
-/// next one again, from the first that the peer does not have.
+/// Reliable messages to the peer. A transport loses nothing while it lives. Messages handed to a
+/// lost transport are handed to the next one again, from the first that the peer does not have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     /// Unconfirmed messages with their sizes; the number of the first is `confirmed`.
@@ -64,8 +62,7 @@ impl Outbox {
         self.handed < self.ordered.len() || !self.unordered_waiting.is_empty()
     }
 
-    /// Removes the messages that the peer has. False if it cannot have them, because they were not
-    /// sent.
+    /// Removes the messages that the peer has. False if it cannot have them: they were not sent.
     pub(super) fn confirm(&mut self, received: &Received) -> bool {
         let newest = received.beyond.last().map_or(received.unordered, |last| last + 1);
         let count = received.ordered.saturating_sub(self.confirmed);
@@ -133,13 +130,11 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Counts a message of the ordered stream.
     pub(super) fn count(&mut self) {
         self.ordered += 1;
     }
 
-    /// Returns whether this unordered message arrives for the first time; `None` if no honest peer
-    /// could have sent it yet.
+    /// Whether this unordered message is new; `None` if no honest peer could have sent it yet.
     pub(super) fn accept_unordered(&mut self, number: u64) -> Option<bool> {
         self.unordered.insert(number, UNORDERED_WINDOW).ok()
     }

@@ -44,7 +44,6 @@ pub(super) struct Settled {
     /// Round trip of the newest acknowledged datagram, without the time that the peer held it.
     pub(super) round_trip: Option<Span>,
     pub(super) contents: Vec<Content>,
-    /// Whether the feedback was refused.
     pub(super) is_refused: bool,
 }
 
@@ -123,8 +122,7 @@ pub(super) struct Arrived {
     book: ReceiptBook,
     /// The latest time to send receipts.
     owed_at: Option<LocalInstant>,
-    /// A datagram arrived out of order since receipts last left: the peer should learn soon what is
-    /// missing.
+    /// A datagram arrived out of order since receipts last left: the peer should learn of it soon.
     is_out_of_turn: bool,
 }
 
@@ -139,8 +137,7 @@ impl Arrived {
     /// schedulers decide by outdated information.
     const AT_LEISURE: Span = Span::from_millis(80);
     /// How long receipts wait after a datagram arrived out of order: the missing one may be lost,
-    /// and its sender repeats it once it knows. Not zero, because the missing one may arrive a
-    /// moment later.
+    /// and its sender repeats it once it knows. Not zero: the missing one may arrive soon.
     const OUT_OF_TURN: Span = Span::from_millis(5);
 
     /// Returns whether a datagram arrives for the first time.
@@ -155,7 +152,6 @@ impl Arrived {
         is_new
     }
 
-    /// Books a receipt for a handled datagram.
     pub(super) fn owe(&mut self, header: &Header, stale: StaleSet, owed: Owed, now: Now) {
         self.book.on_updates(header, stale, now.shared);
         let within = match owed {

@@ -1,5 +1,4 @@
-/// Lengths of the queues that one end of a session keeps for the other. [`limits`](super::limits)
-/// has the limit of each.
+/// Queue lengths at one end of a session. [`limits`](super::limits) has the limit of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queues {
     /// Bytes of unconfirmed reliable messages: at most `OUTBOX_BYTES_MAX`.

@@ -14,8 +14,7 @@ pub(super) struct ReceivedNumbers {
 pub(super) struct TooFarAhead;
 
 impl ReceivedNumbers {
-    /// Adds a number, and returns whether it is new. Numbers `window` or more above the first
-    /// missing one are refused.
+    /// Adds a number; returns whether it is new. Refuses `window` or more above the first missing.
     pub(super) fn insert(&mut self, number: u64, window: u64) -> Result<bool, TooFarAhead> {
         if number < self.floor {
             return Ok(false);
@@ -28,8 +27,7 @@ impl ReceivedNumbers {
         Ok(is_new)
     }
 
-    /// Adds a number where gaps may stay, and returns whether it is new. Numbers more than `window`
-    /// below the newest count as received.
+    /// Adds a number; returns whether it is new. More than `window` below the newest, it is not.
     pub(super) fn slide(&mut self, number: u64, window: u64) -> bool {
         if number < self.floor {
             return false;

@@ -25,8 +25,7 @@ pub struct ScopeObject<'a, V: Planar> {
 /// Decides which objects each client sees. An owner always sees its own objects.
 pub trait Scope<V: Planar>: Debug + Send {
     /// Returns whether `client` sees the object. `eyes` are the objects that the client owns;
-    /// `is_seen` says whether it sees the object now, so that an implementation can avoid flicker
-    /// at the edge.
+    /// `is_seen` says whether it sees the object now, to avoid flicker at the edge.
     fn sees(
         &mut self,
         client: ClientId,
@@ -66,8 +65,7 @@ pub struct Within {
     /// Distance below which an object becomes visible.
     pub enter: f64,
     /// Distance up to which a visible object stays visible. At least `enter`. If the difference is
-    /// less than an object moves between two checks, objects at the edge appear and disappear with
-    /// every check.
+    /// less than an object moves between two checks, objects at the edge flicker.
     pub leave: f64,
 }
 
@@ -86,8 +84,8 @@ impl<V: Planar> Scope<V> for Within {
     }
 }
 
-/// A client sees the `count` objects of other owners nearest to its own. A client without objects
-/// sees none.
+/// A client sees the `count` objects of other owners nearest to its own. Without objects it sees
+/// none.
 ///
 /// For crowds: the bytes and the cost of a client are bounded, however many objects there are. A
 /// new object becomes visible at the next check
@@ -101,9 +99,7 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// Factor on the distance of a visible object, so that two objects at about the same distance
-    /// do not alternate.
-    ///
+    /// Factor on the distance of a visible object, so that two about equally far do not alternate.
     /// 0.9: of 32 neighbours, about three are kept that are no longer among the nearest, all at the
     /// edge.
     const KEPT: f64 = 0.9;

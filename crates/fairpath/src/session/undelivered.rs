@@ -40,7 +40,6 @@ impl Undelivered {
         }
     }
 
-    /// Converts an unconfirmed value.
     pub(super) fn part(part: Part) -> Option<Self> {
         match part {
             Part::State(object, group) => Some(Self::State(object, group.group)),

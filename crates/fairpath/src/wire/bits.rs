@@ -9,10 +9,8 @@ use super::DecodeError;
 /// Bits of the largest value that [`Pass::exp_golomb`] can write: 2⁴⁸ µs are nine years.
 pub(super) const EXP_GOLOMB_BITS_MAX: u32 = 48;
 
-/// One way of walking through a message.
-///
-/// Every method takes the value to write and returns the value of the message. A reader ignores the
-/// argument; all others return it unchanged.
+/// One way of walking through a message. Every method takes the value to write and returns the
+/// value of the message. A reader ignores the argument; all others return it unchanged.
 pub(super) trait Pass {
     /// `width` bits, at most 56, the most significant first.
     fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError>;
@@ -21,15 +19,13 @@ pub(super) trait Pass {
     /// they are, all others in `width` bits, with `short_count` added to them.
     fn phase_in(&mut self, value: u64, width: u32, short_count: u64) -> Result<u64, DecodeError>;
 
-    /// One bit.
     #[inline]
     fn flag(&mut self, value: bool) -> Result<bool, DecodeError> {
         Ok(self.bits(value.into(), 1)? == 1)
     }
 
     /// A number below `bound`, in as few bits as that allows: where `bound` is not a power of two,
-    /// the smallest numbers take one bit less than the others. A number below one takes no
-    /// bits.
+    /// the smallest numbers take one bit less than the others. Below one it takes none.
     #[inline]
     fn below(&mut self, value: u64, bound: u64) -> Result<u64, DecodeError> {
         let width = u64::BITS - (bound - 1).leading_zeros();
@@ -39,8 +35,7 @@ pub(super) trait Pass {
         self.phase_in(value, width, (1 << width) - bound)
     }
 
-    /// Any number below 2⁴⁸, in the exponential Golomb code of this order: shortest for numbers
-    /// around 2^`order`.
+    /// A number below 2⁴⁸ in the exponential Golomb code of this order: shortest around 2^`order`.
     fn exp_golomb(&mut self, value: u64, order: u32) -> Result<u64, DecodeError> {
         let above = (value >> order).saturating_add(1);
         let width = self.zeros(above.ilog2(), EXP_GOLOMB_BITS_MAX - order)?;
@@ -69,9 +64,8 @@ pub(super) trait Pass {
 
     /// Different numbers in ascending order, all in `low..end`: the middle one first, then the
     /// numbers below and above it. Each number costs only the choice that its neighbours leave, and
-    /// a run without gaps costs nothing (binary interpolative coding, Moffat and Stuiver 2000).
-    ///
-    /// The caller checks that the range has room for all numbers.
+    /// a run without gaps costs nothing (binary interpolative coding, Moffat and Stuiver 2000). The
+    /// caller checks that the range has room for all numbers.
     fn ascending(&mut self, numbers: &mut [u32], low: u64, end: u64) -> Result<(), DecodeError> {
         if numbers.is_empty() {
             return Ok(());
@@ -101,8 +95,7 @@ pub(super) const fn unzigzag(code: u64) -> i64 {
 /// Appends to a byte buffer.
 pub(super) struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// The low `pending_width` bits, fewer than 32, are not in the buffer yet; the bits above them
-    /// are.
+    /// The low `pending_width` bits, fewer than 32, are not in the buffer yet; those above are.
     pending: u64,
     pending_width: u32,
 }
@@ -253,7 +246,6 @@ impl Pass for Reader<'_> {
     }
 }
 
-/// Counts bits.
 #[derive(Default)]
 pub(super) struct Counter {
     pub(super) bits: usize,

@@ -7,12 +7,10 @@ use crate::time::SharedInstant;
 
 /// The header of every message.
 ///
-/// All datagrams of one direction of a link share one count, whatever their kind, so that a gap
-/// means loss.
+/// All datagrams in one direction, of any kind, share one count, so that a gap means loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// The number of the datagram in its direction. The receiver widens it against the newest it
-    /// has seen.
+    /// The datagram's number in its direction. The receiver widens it against the newest seen.
     pub packet: WirePacketNumber,
     /// When the datagram was handed to the link, to the microsecond.
     pub sent_at: SharedInstant,

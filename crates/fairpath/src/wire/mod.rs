@@ -53,6 +53,5 @@ pub const VECTORS_MAX: usize = 255;
 /// the 16 bits on the wire are ambiguous.
 pub const PACKETS_SPAN: u64 = 1 << 15;
 
-/// Most receipts in one message: their number is a byte. At 60 packets per second, four seconds of
-/// unconfirmed receipts.
+/// Most receipts in one message: their number is a byte. At 60 packets per second, four seconds.
 pub const RECEIPTS_MAX: usize = 255;

@@ -14,8 +14,7 @@ use crate::vector::{Planar, Vec3, Vector};
 pub(super) const SHAPES: u32 = 16;
 const ATTITUDE: u32 = 8;
 
-/// Returns the shape of a DR vector, which decides its numbers: its model, and whether it has an
-/// attitude.
+/// Returns a DR vector's shape, which decides its numbers: model, and whether it has an attitude.
 pub(super) fn shape_of<V: Planar>(vector: &DrVector<V>) -> u32 {
     let model = match vector.motion {
         Motion::Static(_) => 0,
@@ -239,12 +238,10 @@ fn pass_angle<P: Pass>(pass: &mut P, precision: &Precision, angle: &mut f64) -> 
 }
 
 /// An orientation in space: the index of the largest component of the unit quaternion, and the
-/// other three components, which determine it.
-///
-/// In units of 1/(m·√2), where m is half of a full turn's steps, the squares of the four sum to
-/// 2m². The omitted component is strictly greater than each of the three: a tie is broken by taking
-/// a unit from one of them. So an orientation has one encoding, and encoding it again changes
-/// nothing.
+/// other three components, which determine it. In units of 1/(m·√2), where m is half of a full
+/// turn's steps, the squares of the four sum to 2m². The omitted component is strictly greater than
+/// each of the three: a tie is broken by taking a unit from one of them. So an orientation has one
+/// encoding, and encoding it again changes nothing.
 fn pass_quaternion<P: Pass>(pass: &mut P, precision: &Precision, it: &mut Quat) -> Result<(), DecodeError> {
     if !it.is_finite() {
         return Err(DecodeError::NonFinite);

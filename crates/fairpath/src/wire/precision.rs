@@ -175,8 +175,7 @@ pub(super) struct Grid {
     steps_per_unit: f64,
     /// Numbers at least this far from zero are not rounded.
     far: f64,
-    /// The middle of the range, in steps. The codes count outwards from it, so that slow or central
-    /// values have the short ones.
+    /// The middle of the range, in steps. Codes count outwards, so that central values are short.
     middle: i32,
     /// Numbers of steps in the range. The code after the last of them is the escape.
     levels: u32,
@@ -214,8 +213,7 @@ impl Grid {
         }
     }
 
-    /// Returns the grid's part of the fingerprint: the step's bits, the lowest and the highest
-    /// number of steps.
+    /// The grid's part of the fingerprint: the step's bits, lowest and highest number of steps.
     fn words(&self) -> [u64; 3] {
         let low = i64::from(self.middle) - i64::from(self.levels / 2);
         [self.step.to_bits(), low as u64, (low + i64::from(self.levels) - 1) as u64]
@@ -272,11 +270,9 @@ impl Grid {
         value.abs() < self.far
     }
 
-    /// Returns the nearest number of steps.
     #[inline]
     fn steps(&self, value: f64) -> i32 {
-        // Half a step outwards, then truncated: the same as rounding, without a call on machines
-        // that have no instruction for it.
+        // Half a step outwards, then truncated: rounding without a call on any machine.
         let steps = (value * self.steps_per_unit + 0.5f64.copysign(value)) as i32;
         steps.clamp(1 - FAR_STEPS, FAR_STEPS - 1)
     }

@@ -1,5 +1,4 @@
-//! Feedback: a receiver reports which datagrams arrived, when, and which of their DR vectors were
-//! outdated.
+//! Feedback: a receiver reports which datagrams arrived, when, and their outdated DR vectors.
 //!
 //! A receipt can be lost, and a later one cannot say when an earlier datagram arrived. So each
 //! feedback message repeats all receipts that the sender has not confirmed yet. The encoding makes
@@ -20,23 +19,19 @@ pub struct Receipt {
     pub packet: PacketNumber,
     /// When the datagram arrived, on the receiver's estimate of the shared clock.
     pub received_at: SharedInstant,
-    /// `received_at` minus the send time of the datagram. Negative if the clocks differ by more
-    /// than the delay.
+    /// `received_at` minus the send time of the datagram. Negative if clocks differ more.
     pub delay: Span,
-    /// The DR vectors in the datagram that were older than those the receiver already had. All
-    /// others were used.
+    /// The datagram's DR vectors older than those the receiver had. All others were used.
     pub stale: StaleSet,
 }
 
 /// A batch of receipts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Feedback {
-    /// The header; its nonce is the proof, the exclusive or of the nonces of all acknowledged
-    /// datagrams.
+    /// The header; its nonce is the proof, the exclusive or of all acknowledged nonces.
     pub header: Header,
     /// Whether every datagram that had arrived by the send time is acknowledged here or confirmed.
-    /// If true, any other datagram sent long before is lost. If false, some receipts did not fit or
-    /// were given up.
+    /// If true, any other sent long before is lost. If false, some did not fit or were given up.
     pub is_complete: bool,
     /// The receipts, in ascending order of packet numbers.
     pub receipts: Vec<Receipt>,
@@ -50,8 +45,7 @@ impl StaleSet {
     /// The empty set.
     pub const NONE: Self = Self([0; 4]);
 
-    /// Adds the DR vector at index `place`, counted from zero. Indices from [`VECTORS_MAX`] on are
-    /// ignored.
+    /// Adds the DR vector at index `place`, from zero. From [`VECTORS_MAX`] on it is ignored.
     pub fn insert(&mut self, place: usize) {
         if place < VECTORS_MAX {
             self.0[place / 64] |= 1 << (place % 64);
@@ -182,8 +176,7 @@ const _: () = assert!(RECEIPTS_MAX == (1 << COUNT_WIDTH) - 1);
 
 /// Order of the code for the time since the newest arrival: best for about a millisecond.
 const HOLD_ORDER: u32 = 10;
-/// Order of the code for a column's least value: best for a delay or an interval of tens of
-/// milliseconds.
+/// Order of the code for a column's least value: best for tens of milliseconds.
 const LEAST_ORDER: u32 = 14;
 
 fn check_order(receipts: &[Receipt]) -> Result<(), EncodeError> {

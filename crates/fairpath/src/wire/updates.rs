@@ -64,8 +64,7 @@ pub fn encode_updates<V: Planar>(
     append(out, |writer| pass_sorted(writer, precision, header, &sorted))
 }
 
-/// Appends a message with the first of these DR vectors, as many as fit in `bytes_max`, and returns
-/// their number.
+/// Appends a message with the first of these DR vectors that fit in `bytes_max`; returns how many.
 ///
 /// Pass the most urgent DR vectors first. Only the first [`VECTORS_MAX`] are considered. If none
 /// fits, nothing is written.
@@ -98,7 +97,6 @@ pub fn pack_updates<V: Planar>(
 }
 
 /// Returns the greatest number of items, up to `count`, that fit in a message of `bits_max` bits.
-///
 /// Items cost about the same and a message little more than its items, so a proportional guess is a
 /// few items off, and the exact answer a few steps away.
 pub(super) fn longest_that_fits(
@@ -153,8 +151,7 @@ pub fn decode_updates<V: Planar>(
 
 impl Precision {
     /// Returns exactly what a receiver will decode of this DR vector. The sender must predict from
-    /// this; otherwise it corrects errors that no receiver has and misses errors that all receivers
-    /// see.
+    /// this; otherwise it corrects errors that no receiver has and misses real ones.
     ///
     /// Applying it twice changes nothing more. A DR vector that is not finite is returned
     /// unchanged; no message can carry it.
@@ -238,14 +235,12 @@ fn pass_sorted<P: Pass, V: Planar>(
     Ok(())
 }
 
-/// Returns the steps of the time grid nearest to the generation times; `None` if one exceeds the
-/// largest time.
+/// The steps of the time grid nearest to the generation times; `None` beyond the largest time.
 fn grid_steps<V: Planar>(precision: &Precision, vectors: &[&DrVector<V>]) -> Option<Vec<i64>> {
     let mut steps = Vec::with_capacity(vectors.len());
     let (mut previous, mut step) = (None, 0);
     for vector in vectors {
-        // Most of a batch is generated in the same tick, and division is the slowest operation
-        // here.
+        // Most of a batch is generated in the same tick, and division is slow.
         if previous != Some(vector.generated_at) {
             let on_grid = instant(precision.on_time_grid(vector.generated_at).as_micros())?;
             step = on_grid.as_micros().div_euclid(precision.time_step().as_micros());
@@ -272,9 +267,7 @@ struct Shared {
     newest: i64,
     /// Distances from the newest generation time in steps, ascending, beginning with zero.
     ages: Vec<u32>,
-    /// The lives that occur.
     lives: Small,
-    /// The shapes that occur.
     shapes: Small,
 }
 

@@ -37,8 +37,7 @@ pub struct Dis {
 }
 
 impl Dis {
-    /// Returns the motion that starts in `state`, as far as the model can express it. Fields that
-    /// the model does not use are zero.
+    /// Returns the motion that starts in `state`. Fields that the model does not use are zero.
     pub(super) fn from_state<V: Planar>(state: &State<V>, model: Model) -> Self {
         let mut dis = Self {
             model,
@@ -119,13 +118,11 @@ impl Dis {
         if self.model.is_body() { self.orientation } else { Quat::IDENTITY }
     }
 
-    /// How fast those axes turn.
     fn axes_rate(&self) -> Vec3 {
         if self.model.axes_turn() { self.angular_velocity } else { Vec3::ZERO }
     }
 
-    /// How fast the body turns. Differs from `axes_rate` in the literal readings of the fixed
-    /// models.
+    /// How fast the body turns: not `axes_rate` in the literal readings of the fixed models.
     fn orientation_rate(&self) -> Vec3 {
         if self.model.orientation_turns() { self.angular_velocity } else { Vec3::ZERO }
     }
@@ -144,8 +141,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// The integral of the velocity. No difference of large numbers is taken, and nothing is added
-    /// to a position.
+    /// The integral of the velocity, without differences of large numbers and without a position.
     fn displacement_at(&self, at: f64) -> Vec3 {
         let turn = self.turn_until(at);
         self.axes.rotate((turn.mean(self.velocity) + turn.ramp_mean(self.acceleration) * at) * at)
@@ -187,8 +183,7 @@ mod tests {
 
     #[test]
     fn a_turning_body_model_flies_a_screw() {
-        // Radius 10/0.5 = 20 m: half a turn ends two radii to the left, whatever the distance to
-        // the origin.
+        // Radius 10/0.5 = 20 m: half a turn ends two radii to the left, also far from the origin.
         let half_turn = std::f64::consts::PI / 0.5;
         let end: State<Vec3> = screw(Model::Rpb).state_at(half_turn);
         let expected = Vec3::new(0.0, 40.0, 3.0 * half_turn);

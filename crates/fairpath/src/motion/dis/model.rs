@@ -41,8 +41,7 @@ pub enum FpbReading {
     /// Ignores it, because the body does not turn: the path is a line.
     #[default]
     OmegaIgnored,
-    /// Follows the standard's formula as printed: the path bends with ω, although the orientation
-    /// stays.
+    /// Follows the standard's formula as printed: the path bends with ω, the orientation stays.
     Literal,
 }
 
@@ -52,8 +51,7 @@ pub enum FvbReading {
     /// Ignores it, because the body does not turn: the path is a parabola.
     #[default]
     OmegaIgnored,
-    /// Follows the standard's formula as printed: the path bends with ω, although the orientation
-    /// stays.
+    /// Follows the standard's formula as printed: the path bends with ω, the orientation stays.
     Literal(AccelerationReading),
 }
 
@@ -130,8 +128,7 @@ impl Model {
         matches!(self, Self::Rpw | Self::Rvw | Self::Rpb | Self::Rvb(_))
     }
 
-    /// Returns whether the axes in which velocity and acceleration are kept turn with the angular
-    /// velocity.
+    /// Returns whether the axes of velocity and acceleration turn with the angular velocity.
     pub fn axes_turn(self) -> bool {
         matches!(
             self,
@@ -139,8 +136,7 @@ impl Model {
         )
     }
 
-    /// Returns of which velocity the acceleration is the slope. Where the axes do not turn both
-    /// readings agree.
+    /// Returns of which velocity the acceleration is the slope. Only matters if the axes turn.
     pub fn acceleration_reading(self) -> AccelerationReading {
         match self {
             Self::Rvb(reading) | Self::Fvb(FvbReading::Literal(reading)) => reading,

@@ -49,8 +49,7 @@ impl SteadyTurn {
         })
     }
 
-    /// α·v + β·u×v + γ·u·(u·v), with the factors from the series or the closed form, whichever is
-    /// accurate at this angle.
+    /// α·v + β·u×v + γ·u·(u·v), with factors from the series or the closed form, by angle.
     fn combine(&self, v: Vec3, series: &Coefficients, closed_form: impl FnOnce() -> [f64; 3]) -> Vec3 {
         let [straight, across, along] = if self.angle < SERIES_BELOW {
             let square = self.angle * self.angle;
@@ -66,8 +65,7 @@ impl SteadyTurn {
 /// the result; they are off by 1e-13 at 0.05 and by 100 % at 1e-8. A higher limit needs more terms.
 const SERIES_BELOW: f64 = 0.5;
 
-/// Number of terms in a series. Below [`SERIES_BELOW`] the first omitted term is under 0.5¹⁶/16! ≈
-/// 1e-18.
+/// Terms in a series. Below [`SERIES_BELOW`] the first omitted one is under 0.5¹⁶/16! ≈ 1e-18.
 const TERMS: usize = 8;
 
 /// The factors of the powers \[u×\]⁰, \[u×\]¹, … Since \[u×\]² = u·uᵀ − ϑ², the even ones make up

@@ -9,11 +9,9 @@ use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
 /// The error that receivers would have if the same budget sent every k-th DR vector to all of them.
-/// The cost of fairness is measured against it.
-///
-/// This needs no sending: the exported path and the receivers' delays give their placed positions.
-/// Losses and stalls, which delays do not show, cause the same error however copies are scheduled:
-/// receipts reveal that error, and it is added.
+/// The cost of fairness is measured against it. This needs no sending: the exported path and the
+/// receivers' delays give their placed positions. Losses and stalls, which delays do not show,
+/// cause the same error however copies are scheduled: receipts reveal that error, and it is added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Baseline {
     entities: BTreeMap<EntityId, EntityBaseline>,
@@ -106,8 +104,7 @@ impl Baseline {
 }
 
 impl EntityBaseline {
-    /// Samples, and returns the mean account of the sampled receivers; `None` if the last sample is
-    /// too recent.
+    /// Samples, and returns the sampled receivers' mean account; `None` if it is too early.
     fn look<V: Planar>(&mut self, context: &DecisionContext<'_, V>) -> Option<f64> {
         let passed = self.until.map(|until| context.now - until);
         if passed.is_some_and(|passed| passed < STEP) {
@@ -165,8 +162,7 @@ impl EntityBaseline {
     }
 }
 
-/// The sum of the distances from `here` to the positions placed by receivers that follow the DR
-/// vectors generated at these instants.
+/// The summed distances from `here` to where followers of these instants' DR vectors place it.
 fn distances<V: Planar>(context: &DecisionContext<'_, V>, here: V, followed: &mut [SharedInstant]) -> f64 {
     followed.sort_unstable();
     let Some(oldest) = followed.first() else { return 0.0 };

@@ -7,14 +7,12 @@ use crate::time::Span;
 /// `docs/src/benchmarks/error-index.md` has all of it, and the data it was judged on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorIndexConfig {
-    /// The budget for each trigger of any entity, in the unit of departures: DR vectors or bytes.
-    /// No default.
+    /// The budget for each trigger of any entity, in DR vectors or bytes. No default.
     ///
     /// Zero sends every entity to every receiver once and then nothing. From one DR vector for each
     /// receiver on, no choice is needed: every receiver is sent every copy that reduces its error.
     pub budget: f64,
-    /// How long after its arrival a copy is judged. Default 200 ms, between two triggers of a
-    /// turning tank.
+    /// How long after arrival a copy is judged. Default 200 ms, between a turning tank's triggers.
     ///
     /// Shorter favours receivers that are off right now: at 50 ms a tenth less spread and 1 % more
     /// error. Longer favours receivers that will be off, by a forecast that is no longer good: at
@@ -31,8 +29,7 @@ pub struct ErrorIndexConfig {
     /// for twitches, and is late with them.
     pub forecast_window: Span,
     /// Initial weight of fairness against mean error: metres of gain for each metre by which other
-    /// receivers are farther off on average. No unit. Default 5. With zero only the mean error
-    /// counts.
+    /// receivers are farther off on average. No unit. Default 5. At zero only the mean counts.
     ///
     /// From there it is adjusted to reach `mean_max`. A value ten times too low or too high takes a
     /// minute or two to adjust; a match of half a minute is decided by the initial value. See
@@ -57,8 +54,7 @@ pub struct ErrorIndexConfig {
     /// the mean. Default 1.25.
     ///
     /// At 1.1 hardly any receiver waits for one that has more error than most: a third more spread.
-    /// Large values make all receivers wait for one that no number of copies can help, or that
-    /// claims so.
+    /// Large values make all receivers wait for one that no copies can help, or that says so.
     pub leader_max: f64,
     /// How many triggers' worth of budget may be spent ahead. Default 3.
     ///

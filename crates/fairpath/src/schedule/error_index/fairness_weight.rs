@@ -1,12 +1,11 @@
 use super::ErrorIndexConfig;
 use crate::time::SharedInstant;
 
-/// Weight of fairness against mean error. Raised until the mean error exceeds `mean_max`.
-///
-/// Where a copy withheld from one receiver helps another, equal errors cost little. Where far
-/// receivers are wrong whatever they are sent, equal errors mean that all are as wrong as they are.
-/// Which of the two holds depends on how the entity moves, so it is measured: the mean error is
-/// compared with that of sending to all receivers every k-th time, and held below
+/// Weight of fairness against mean error. Raised until the mean error exceeds `mean_max`. Where a
+/// copy withheld from one receiver helps another, equal errors cost little. Where far receivers are
+/// wrong whatever they are sent, equal errors mean that all are as wrong as they are. Which of the
+/// two holds depends on how the entity moves, so it is measured: the mean error is compared with
+/// that of sending to all receivers every k-th time, and held below
 /// [`mean_max`](ErrorIndexConfig::mean_max) times that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FairnessWeight {
@@ -15,8 +14,7 @@ pub(super) struct FairnessWeight {
     until: Option<SharedInstant>,
 }
 
-/// Immediate response to room in the mean error, as a power of e: a tenth of room makes it half as
-/// much again.
+/// Immediate response to room in the mean error, as a power of e: a tenth of room adds half.
 const RESPONSE: f64 = 5.0;
 /// Permanent response per second, as a power of e. A tenth of room doubles the weight in a minute
 /// or so: accounts are sums over minutes, and a faster response would only swing.

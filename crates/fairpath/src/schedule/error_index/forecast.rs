@@ -8,20 +8,15 @@ use crate::time::Span;
 use crate::vector::Planar;
 
 /// The share of velocity changes that must point in one direction for the newest curve to be used
-/// as it is.
-///
-/// 0.95: a tank that turns at a constant rate changes its velocity by equal steps in almost one
-/// direction.
+/// as it is. 0.95: a tank in a constant turn changes its velocity in almost one direction.
 const STEADY: f64 = 0.95;
 /// Changes of velocity smaller than this, in units per second, are rounding.
 const CHANGE_MIN: f64 = 1e-9;
 
-/// Predicts where the entity will go from its latest motion; `None` before its first DR vector.
-///
-/// The newest DR vector says where the entity goes *now*. If the last few went back and forth, it
-/// will not go there for long, and copies of each swing are wasted. So the newest velocity is
-/// weighted with the share of recent changes that did not cancel, and the mean velocity over the
-/// window with the rest.
+/// Predicts where the entity will go from its latest motion; `None` before its first DR vector. The
+/// newest DR vector says where the entity goes *now*. If the last few went back and forth, it will
+/// not go there for long, and copies of each swing are wasted. So the newest velocity is weighted
+/// with the share of recent changes that did not cancel, the window's mean velocity with the rest.
 pub(super) fn forecast<V: Planar>(context: &DecisionContext<'_, V>, window: Span) -> Option<Path<V>> {
     let from = context.now - window;
     let mut pieces = context.ledger.exported_back_to(from);
@@ -50,11 +45,9 @@ pub(super) fn forecast<V: Planar>(context: &DecisionContext<'_, V>, window: Span
     Some(Path::new(Motion::Linear(Linear { position, velocity }), context.now))
 }
 
-/// The lowest height at which each entity moved level: the forecast does not go below it.
-///
-/// The DR vector of a falling entity continues to fall, and reaches a far receiver after the
-/// landing. Without a floor that copy would seem worth sending, and would put the entity into the
-/// ground.
+/// The lowest height at which each entity moved level: the forecast does not go below it. The DR
+/// vector of a falling entity continues to fall, and reaches a far receiver after the landing.
+/// Without a floor that copy would seem worth sending, and would put the entity into the ground.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroundLevels {
     levels: BTreeMap<EntityId, f64>,
@@ -79,8 +72,7 @@ impl GroundLevels {
         self.levels.remove(&entity);
     }
 
-    /// The height below which the entity will not fall; negative infinity if it is below all known
-    /// levels.
+    /// The height below which the entity will not fall; −∞ if it is below all known levels.
     pub(super) fn below<V: Planar>(&self, entity: EntityId, position: V) -> f64 {
         let level = self.levels.get(&entity).copied();
         level.filter(|level| *level <= position.height()).unwrap_or(f64::NEG_INFINITY)

@@ -61,8 +61,7 @@ struct Bid {
 }
 
 impl ErrorIndex {
-    /// Returns the scheduler with these settings; invalid ones are replaced by the nearest valid
-    /// ones.
+    /// Returns the scheduler with these settings, or the nearest valid ones.
     pub fn new(config: ErrorIndexConfig) -> Self {
         let config = config.sensible();
         Self {
@@ -203,8 +202,7 @@ impl ErrorIndex {
 impl<V: Planar> Scheduler<V> for ErrorIndex {
     fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         self.budget.add_entity(context.entity, context.ledger.newest_freezes_at());
-        // A trigger without receivers earns nothing, or the first receiver to join would find a
-        // large credit.
+        // A trigger without receivers earns nothing: the first to join finds no large credit.
         if context.candidates.is_empty() {
             return;
         }
@@ -223,8 +221,7 @@ impl<V: Planar> Scheduler<V> for ErrorIndex {
         let mut quiet = QUIET_MAX;
         self.decide(context, claims, |rejected| quiet = quiet.min(rejected.quiet()));
         let next = self.look_after(context, quiet, !claims.is_empty());
-        // Called for one entity after the other: the first call resets the deadline, and the
-        // earliest one counts.
+        // Called for each entity: the first call resets the deadline, the earliest counts.
         let others = self.look_at.filter(|look_at| *look_at > context.now);
         self.look_at = others.into_iter().chain(next).min();
     }
@@ -300,8 +297,7 @@ enum ExpectedBelief<'a, V: Planar> {
 }
 
 fn belief_ahead<'a, V: Planar>(page: &ReceiverPage<'a, V>, at: SharedInstant) -> ExpectedBelief<'a, V> {
-    // The receiver's first copy may be under way and arrive later than a copy sent now is expected
-    // to: that one counts.
+    // The receiver's first copy may arrive later than a copy sent now is expected: it counts.
     let after_all = || page.belief_at(SharedInstant::from_micros(i64::MAX));
     match page.belief_at(at) {
         ReceiverBelief::Places(placed) => ExpectedBelief::Places { placed, at },

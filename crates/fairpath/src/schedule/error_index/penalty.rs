@@ -4,18 +4,15 @@ use crate::time::Span;
 use crate::vector::Planar;
 
 /// The errors of receivers compared with each other, and the resulting penalty for receivers with
-/// little error.
-///
-/// Accounts are taken as sums (error per second times the seconds they cover) and for one entity,
-/// so that the same settings fit senders of one entity and of many.
+/// little error. Accounts are taken as sums (error per second times the seconds they cover) and for
+/// one entity, so that the same settings fit senders of one entity and of many.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FairnessPenalty {
     /// The account that the others are compared with.
     leader: f64,
     /// Converts error per second over all entities to a sum for one.
     scale: f64,
-    /// Penalty per metre-second below the leader; larger for a receiver without delay than for the
-    /// farthest.
+    /// Penalty per metre-second below the leader; largest for a receiver without delay.
     pull: f64,
     /// The largest penalty.
     most: f64,
@@ -25,20 +22,15 @@ pub(super) struct FairnessPenalty {
     level: f64,
 }
 
-/// No account counts for more than this many times the median.
-///
-/// Receivers that are all served somehow differ by less than this, whatever their delays. A
-/// receiver above that is broken or dishonest, and must neither raise the price for all others nor
-/// make them wait.
+/// No account counts for more than this many times the median. Receivers that are all served
+/// somehow differ by less than this, whatever their delays. A receiver above that is broken or
+/// dishonest, and must neither raise the price for all others nor make them wait.
 const OUTLIER: f64 = 4.0;
-/// The largest penalty, as a multiple of the mean error.
-///
-/// Where a link stalls for seconds, no waiting makes the other receivers as wrong: on a recorded
-/// match behind such a link this limit takes a sixth off the mean error. Without stalls it is
-/// hardly ever reached.
+/// The largest penalty, as a multiple of the mean error. Where a link stalls for seconds, no
+/// waiting makes the other receivers as wrong: on a recorded match behind such a link this limit
+/// takes a sixth off the mean error. Without stalls it is hardly ever reached.
 const HELD_BACK_MAX: f64 = 4.0;
-/// The account of a receiver that does not acknowledge. Its account is a guess, and no other
-/// receiver waits for it.
+/// The account of a receiver that does not acknowledge: a guess, for which no other waits.
 const UNKNOWN: f64 = -1.0;
 /// Upper limit for accounts, against overflow.
 const ACCOUNT_MAX: f64 = 1e12;
@@ -79,8 +71,7 @@ impl FairnessPenalty {
         Self {
             leader: largest.min(config.leader_max * mean),
             scale,
-            // Two seconds, and below one: nothing is known in the first moments, and nothing must
-            // be infinite.
+            // Two seconds more: nothing is known at first, and nothing must be infinite.
             pull: strength / (secs + 2.0),
             most: HELD_BACK_MAX * level,
             far_share: config.far_share,

@@ -4,9 +4,8 @@ use super::ErrorIndexConfig;
 use crate::number::EntityId;
 use crate::time::SharedInstant;
 
-/// The budget, and the price that keeps spending in step with it.
-///
-/// Copies are paid for at departure, at their real cost; until then claims only reserve budget.
+/// The budget, and the price that keeps spending in step with it. Copies are paid for at departure,
+/// at their real cost; until then claims only reserve budget.
 #[derive(Clone, Debug)]
 pub(super) struct PricedBudget {
     /// Unspent budget; negative if overspent.
@@ -33,14 +32,12 @@ struct EntityBudget {
 
 /// The target savings, in triggers' worth of budget: the unspent income of one trigger.
 const BEST_SAVED: f64 = 1.0;
-/// The largest deviation from the target that is learnt from: more is a quiet stretch or a battle,
-/// not the level.
+/// The largest deviation that is learnt from: more is a quiet stretch or a battle, not the level.
 const LEARNT_FROM_MAX: f64 = 10.0;
 /// Limits of learning: prices of a fiftieth of the mean error, and of seven times. No recording
 /// needs more, and a price must recover within a few hundred triggers.
 const LEARNT: std::ops::RangeInclusive<f64> = -4.0..=2.0;
-/// How much more or less than its income an entity may have spent if it shares the budget, in
-/// copies to all receivers.
+/// How much an entity's spending may differ from its income, in copies to all receivers.
 ///
 /// Two: the first copy, and a turn at once. More, and an entity that jumps about takes budget from
 /// the others: without this limit an entity whose numbers come from far away makes others' error
@@ -62,7 +59,6 @@ impl PricedBudget {
         self.tokens
     }
 
-    /// The number of entities that share the budget.
     pub(super) fn entities(&self) -> usize {
         self.entities.len()
     }
@@ -99,12 +95,10 @@ impl PricedBudget {
         }
     }
 
-    /// A copy was sent at this cost. Negative and non-finite costs count as zero.
-    ///
-    /// Copies that must be sent are paid for in full, over time. Copies that the dispatcher sends
-    /// for liveness are paid for as far as there is credit, and not at all once all replicas have
-    /// frozen on them. Otherwise an entity that needs many of them, or an owner that has fallen
-    /// silent, would take the budget from all.
+    /// A copy was sent at this cost. Negative and non-finite costs count as zero. Copies that must
+    /// be sent are paid for in full, over time. Copies that the dispatcher sends for liveness are
+    /// paid for as far as there is credit, and not at all once all replicas have frozen on them.
+    /// Otherwise an entity that needs many, or a silent owner, would take the budget from all.
     pub(super) fn pay(&mut self, entity: EntityId, at: SharedInstant, cost: f64, config: &ErrorIndexConfig) {
         let cost = if cost.is_finite() { cost.max(0.0) } else { 0.0 };
         let mut debt_max = config.borrow;
@@ -139,8 +133,7 @@ impl PricedBudget {
         level * dearer * libm::exp(self.learnt - config.price_response * saved)
     }
 
-    /// Whether every trigger earns a copy for each of so many receivers: then no receiver has to
-    /// wait.
+    /// Whether every trigger earns a copy for each of so many receivers: then none has to wait.
     pub(super) fn is_plenty(&self, entity: EntityId, receivers: usize, config: &ErrorIndexConfig) -> bool {
         config.budget >= receivers as f64 * self.cost_of(entity) && config.budget > 0.0
     }

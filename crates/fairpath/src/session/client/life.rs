@@ -36,8 +36,7 @@ impl<V: Planar> Client<V> {
         self.detached_at.map(|since| since + RESUME_WITHIN)
     }
 
-    /// Gives the session up after the deadline, unless a greeting is under way: then the server
-    /// decides.
+    /// Gives the session up after the deadline. With a greeting under way the server decides.
     pub(super) fn forget_if_too_late(&mut self, now: LocalInstant) {
         if self.phase != Phase::Greeting && self.resumable_until().is_some_and(|until| until <= now) {
             self.lose_session();

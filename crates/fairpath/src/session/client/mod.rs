@@ -38,7 +38,6 @@ pub struct Client<V: Planar> {
     random: Random,
     phase: Phase,
     identity: Option<Identity>,
-    /// When the session lost its transport.
     detached_at: Option<LocalInstant>,
     frames: Frames,
     channel: Channel,
@@ -52,8 +51,7 @@ pub struct Client<V: Planar> {
     objects: BTreeMap<EntityId, Object<V>>,
     /// Replicas of objects that have not entered yet.
     early: BTreeMap<EntityId, Replica<V>>,
-    /// Independent messages that overtook the greeting, or arrived before the clock was
-    /// synchronised.
+    /// Independent messages that came before the greeting or the clock's synchronisation.
     early_unordered: Vec<Vec<u8>>,
     ids: VecDeque<Range<u32>>,
     closing: Option<CloseReason>,
@@ -71,7 +69,6 @@ enum Phase {
     Detached,
 }
 
-/// The client's identity in the current session.
 #[derive(Clone, Copy, Debug)]
 struct Identity {
     client: ClientId,
@@ -86,8 +83,7 @@ struct Object<V: Planar> {
     term: u64,
     creation: Vec<u8>,
     groups: BTreeMap<u8, Vec<u8>>,
-    /// Values that the server sent for groups set by this client: they apply once another peer owns
-    /// the object.
+    /// The server's values for groups set by this client, for when another peer owns the object.
     overruled: BTreeMap<u8, Vec<u8>>,
     role: Role<V>,
 }
@@ -143,8 +139,7 @@ impl<V: Planar> Client<V> {
 
     // ── objects ──
 
-    /// Creates an object owned by this client. The server announces it to every client that may see
-    /// it.
+    /// Creates an object owned by this client. The server announces it to clients that may see it.
     pub fn create(
         &mut self,
         class: ClassId,
@@ -434,8 +429,7 @@ impl<V: Planar> Client<V> {
         if self.phase == Phase::Established { self.channel.poll_unordered() } else { None }
     }
 
-    /// Returns the next datagram, of at most `bytes_max`. Call it only when a datagram can leave at
-    /// once.
+    /// Returns the next datagram, of at most `bytes_max`. Call it only when one can leave at once.
     pub fn poll_datagram(&mut self, now: LocalInstant, bytes_max: usize) -> Option<Vec<u8>> {
         if self.phase != Phase::Established {
             return None;
@@ -457,8 +451,7 @@ impl<V: Planar> Client<V> {
         self.events.pop_front()
     }
 
-    /// Returns when to call again if no input arrives before; an instant in the past if something
-    /// is due now.
+    /// Returns when to call again if no input arrives before; in the past if something is due now.
     pub fn poll_deadline(&mut self, now: LocalInstant) -> Option<LocalInstant> {
         match self.phase {
             Phase::Idle => None,
@@ -480,8 +473,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Leaves for good: the server removes this client's objects, and the session cannot be
-    /// resumed.
+    /// Leaves for good: the server removes this client's objects, and the session is over.
     pub fn leave(&mut self, now: LocalInstant) {
         self.close(CloseReason::Finished, now);
         self.lose_session();
@@ -563,7 +555,6 @@ pub(super) fn watch<V: Planar>(object: EntityId, class: &Class, precision: Preci
     if class.sends_attitude { owner.with_attitude() } else { owner }
 }
 
-/// Checks the number and the length of a state group.
 pub(super) fn check_group(group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
     if usize::from(group) >= GROUPS_MAX {
         return Err(ObjectError::NoSuchGroup(group));

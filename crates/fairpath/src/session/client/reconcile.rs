@@ -104,8 +104,7 @@ impl<V: Planar> Client<V> {
         self.events.push_back(ClientEvent::Called { from, target, method, bytes });
     }
 
-    /// Keeps a message until the session begins for the application: the transport delivers it only
-    /// once.
+    /// Keeps a message until the session begins for the application: it is delivered only once.
     pub(super) fn keep_unordered(&mut self, bytes: &[u8], now: LocalInstant) {
         self.heard_at = now;
         let kept: usize = self.early_unordered.iter().map(Vec::len).sum();

@@ -11,7 +11,6 @@ use crate::time::{Now, SharedInstant};
 use crate::vector::Planar;
 
 impl<V: Planar> Server<V> {
-    /// Handles the first message on a connection.
     pub(super) fn greet(
         &mut self,
         id: ConnectionId,
@@ -57,8 +56,7 @@ impl<V: Planar> Server<V> {
         if self.admission.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
     }
 
-    /// Resumes a session. Returns its client and what the server has received; `None` if it cannot
-    /// be resumed.
+    /// Resumes a session. Returns its client and what the server received; `None` if impossible.
     fn resume(&mut self, resume: &Resume, now: SharedInstant) -> Option<(ClientId, Received)> {
         if resume.epoch != self.config.epoch {
             return None;
@@ -118,7 +116,6 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Closes a connection because of data on it, or for lack of data.
     pub(super) fn close(&mut self, id: ConnectionId, reason: CloseReason, now: SharedInstant) {
         let client = self.client_of(id);
         self.end_connection(id, reason);
@@ -169,8 +166,7 @@ impl<V: Planar> Server<V> {
         Some(first)
     }
 
-    /// Sends a reliable message. A client with too many unconfirmed messages loses its session,
-    /// because it could not be kept consistent.
+    /// Sends a reliable message. A client with too many unconfirmed ones loses its session.
     pub(super) fn tell(&mut self, client: ClientId, message: Message) {
         let Some(member) = self.members.get_mut(&client) else { return };
         if member.channel.send(message).is_err() {

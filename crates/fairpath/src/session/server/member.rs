@@ -12,7 +12,6 @@ use crate::session::limits::{
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
-/// A client with a session.
 #[derive(Debug)]
 pub(super) struct Member<V: Planar> {
     pub(super) channel: Channel,
@@ -22,12 +21,10 @@ pub(super) struct Member<V: Planar> {
     pub(super) heard_at: SharedInstant,
     /// Objects that the client sees, including its own.
     pub(super) seen: BTreeSet<EntityId>,
-    /// Objects that the client owns.
     pub(super) owned: BTreeSet<EntityId>,
     /// Granted ids that are not used yet.
     pub(super) granted: BTreeSet<u32>,
-    /// DR vectors of objects with granted ids that arrived before their creation, with their send
-    /// times.
+    /// DR vectors, with send times, of objects with granted ids whose creation has not arrived.
     pub(super) early: BTreeMap<EntityId, (DrVector<V>, SharedInstant)>,
     /// A reliable message did not fit into the outbox: the session must end.
     pub(super) is_overfull: bool,

@@ -70,8 +70,7 @@ struct Connection {
 impl<V: Planar> Server<V> {
     /// Returns a server without clients. `scheduler` distributes updates; its budget, if it has
     /// one, is in DR vectors per trigger of any object, while [`Budget`](super::Budget) limits the
-    /// bytes of each client. In a live game seed `random` with a secret: receipts are proven with
-    /// it.
+    /// bytes of each client. In a live game seed `random` with a secret, which proves receipts.
     pub fn new(config: ServerConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
             dispatcher: Dispatcher::new(config.dispatcher, scheduler, random.fork(0)),
@@ -93,8 +92,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Sets the scope, which decides what each client sees. Default: every client sees every
-    /// object.
+    /// Sets the scope, which decides what each client sees. Default: every object.
     #[must_use]
     pub fn with_scope(mut self, scope: impl Scope<V> + 'static) -> Self {
         self.scope = Some(Box::new(scope));
@@ -420,8 +418,7 @@ impl<V: Planar> Server<V> {
         channel.poll_datagram(&mut self.dispatcher, client.receiver(), &self.config.precision, now, bytes_max)
     }
 
-    /// Returns whether a connection has something to send by now: with many connections, cheaper
-    /// than polling each.
+    /// Returns whether a connection has something to send by now: cheaper than polling each.
     pub fn is_due(&self, id: ConnectionId, now: SharedInstant) -> bool {
         let member = self.client_of(id).and_then(|client| Some((client, self.members.get(&client)?)));
         member.is_some_and(|(client, member)| {
@@ -430,8 +427,7 @@ impl<V: Planar> Server<V> {
         })
     }
 
-    /// Returns a transport to close, and the reason. Each is returned once; the connection is then
-    /// forgotten.
+    /// Returns a transport to close, and the reason. Each is returned once, then forgotten.
     pub fn poll_close(&mut self) -> Option<(ConnectionId, CloseReason)> {
         let closing = |(id, connection): (&ConnectionId, &Connection)| Some((*id, connection.closing?));
         let (id, reason) = self.connections.iter().find_map(closing)?;
@@ -444,8 +440,7 @@ impl<V: Planar> Server<V> {
         self.events.pop_front()
     }
 
-    /// Returns when to call again if no input arrives before; an instant in the past if something
-    /// is due now.
+    /// Returns when to call again if no input arrives before; in the past if something is due now.
     pub fn poll_deadline(&self, now: SharedInstant) -> Option<SharedInstant> {
         let greetings = self.connections.values().filter(|connection| connection.client.is_none());
         let greetings = greetings.map(|connection| connection.opened_at + HELLO_WITHIN);

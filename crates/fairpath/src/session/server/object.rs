@@ -16,7 +16,6 @@ use crate::time::{Now, SharedInstant, Span};
 use crate::trigger::Reason;
 use crate::vector::Planar;
 
-/// An object at the server.
 #[derive(Debug)]
 pub(super) struct Object<V: Planar> {
     pub(super) class: ClassId,
@@ -37,8 +36,7 @@ pub(super) enum Role<V: Planar> {
     Theirs(Box<Replica<V>>),
 }
 
-/// Clients per scope check. With 1000 objects a check takes less than a millisecond, during which
-/// packets wait.
+/// Clients per scope check. With 1000 objects packets wait less than a millisecond for it.
 const LOOKS_AT_ONCE: usize = 64;
 
 impl<V: Planar> Object<V> {
@@ -103,7 +101,6 @@ impl<V: Planar> Server<V> {
         self.look_around(&[client], now);
     }
 
-    /// Checks the scope of these clients.
     fn look_around(&mut self, clients: &[ClientId], now: SharedInstant) {
         for (client, object, is_to_be_seen) in self.changes_of_sight(clients, now) {
             if is_to_be_seen { self.enter(client, object, now) } else { self.leave(client, object, false) }
@@ -148,7 +145,6 @@ impl<V: Planar> Server<V> {
         changes
     }
 
-    /// Checks whether a client sees this one object.
     fn look(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
         let Self { members, objects, scope, .. } = self;
         let (Some(member), Some(known)) = (members.get(&client), objects.get(&object)) else { return };
@@ -278,8 +274,7 @@ impl<V: Planar> Server<V> {
         self.events.push_back(ServerEvent::OwnershipChanged { object, owner: to });
     }
 
-    /// Sends the object to its former owner like to any viewer, including values that the owner set
-    /// too late.
+    /// Sends the object to its former owner like to any viewer, with values it set too late.
     fn hand_over(&mut self, client: ClientId, object: EntityId, class: &Class, now: SharedInstant) {
         let (Some(member), Some(known)) = (self.members.get_mut(&client), self.objects.get(&object)) else {
             return;

@@ -50,7 +50,6 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// Handles a client's DR vector.
     fn accept(
         &mut self,
         client: ClientId,
@@ -68,8 +67,7 @@ impl<V: Planar> Server<V> {
             return Err(Refusal::NotOwner);
         }
         let Role::Theirs(replica) = &object.role else { return Err(Refusal::NotOwner) };
-        // Under any placement: otherwise later DR vectors would count as stale for that long, also
-        // those of the next owner.
+        // Otherwise later DR vectors, also of the next owner, would count as stale.
         if vector.generated_at > now + Replica::<V>::AHEAD_MAX {
             return Err(Refusal::ImpossibleTime);
         }
@@ -159,8 +157,7 @@ impl<V: Planar> Server<V> {
         Ok(Acceptance::Used)
     }
 
-    /// Infers why a client generated a DR vector: a heartbeat repeats what all receivers already
-    /// predict.
+    /// Infers why a client generated a DR vector: a heartbeat repeats what receivers predict.
     fn reason_for(&self, vector: &DrVector<V>) -> Reason {
         let Some(before) = self.dispatcher.newest(vector.entity) else { return Reason::Born };
         if before.life != vector.life {
@@ -172,7 +169,6 @@ impl<V: Planar> Server<V> {
         if agrees(vector.generated_at) && agrees(soon) { Reason::Heartbeat } else { Reason::Distance }
     }
 
-    /// Handles a client's value of a state group.
     fn change_state(&mut self, client: ClientId, object: EntityId, group: Group, now: SharedInstant) {
         let Some(owner) = self.owner(object) else { return };
         if owner != Party::Client(client) {
@@ -192,7 +188,6 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Applies all interceptors to the value of a state group.
     fn intercept_state(
         &mut self,
         client: ClientId,
@@ -213,7 +208,6 @@ impl<V: Planar> Server<V> {
         if value.len() <= DATAGRAM_ITEM_BYTES_MAX { Ok(()) } else { Err(Refusal::Vetoed) }
     }
 
-    /// Applies all interceptors to a creation.
     fn intercept_creation(
         &mut self,
         client: ClientId,
@@ -289,8 +283,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Marks an id as used, and grants more when few are left. Returns a DR vector that arrived
-    /// before the creation.
+    /// Marks an id as used; grants more when few are left. Returns a DR vector that came early.
     fn use_id(&mut self, client: ClientId, object: EntityId) -> Option<(DrVector<V>, SharedInstant)> {
         let member = self.members.get_mut(&client)?;
         let was_granted = member.granted.remove(&object.0);
@@ -363,7 +356,6 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Forwards a client's call to its target.
     pub(super) fn route(
         &mut self,
         client: ClientId,
