@@ -28,8 +28,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ledger: an overdue copy without a receipt counts as arrived",
         file: "crates/fairpath/src/ledger/pair.rs",
-        right: "matches!(copy.fate, Fate::Expected(at) if at < until)",
-        wrong: "matches!(copy.fate, Fate::Expected(at) if at > until)",
+        right: "matches!(copy.status, CopyStatus::Expected(at) if at < until)",
+        wrong: "matches!(copy.status, CopyStatus::Expected(at) if at > until)",
     },
     Mutant {
         name: "packer: a datagram is not booked against the budget",

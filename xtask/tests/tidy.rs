@@ -114,11 +114,15 @@ fn documents_are_wrapped() {
 #[test]
 fn comments_are_wrapped() {
     for (path, text) in files().into_iter().filter(|(path, _)| path.ends_with(".rs")) {
+        let mut is_sample = false;
         for (number, line) in (1..).zip(text.lines()) {
             let comment = line.trim_start();
-            // Tables and links cannot be broken.
-            let is_prose =
-                comment.starts_with("//") && !comment.contains(['|', '`']) && !comment.contains("://");
+            is_sample ^= comment.trim_start_matches(['/', '!']).trim_start().starts_with("```");
+            // Samples, tables, diagrams and links cannot be broken.
+            let is_prose = comment.starts_with("//")
+                && !is_sample
+                && !comment.contains(['|', '`', '─'])
+                && !comment.contains("://");
             let width = line.chars().count();
             assert!(!is_prose || width <= COLUMNS_MAX, "{path}:{number} is {width} columns wide");
         }

@@ -24,7 +24,7 @@ use crate::connection::{
 use crate::identity::{Identity, Trust};
 use crate::lock;
 use crate::pace::{Pause, pause};
-use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
+use crate::sender::{ClientOutbound, Departures, PeerSender, SendProgress};
 
 /// How a client connects to its server.
 #[derive(Clone, Debug)]
@@ -554,25 +554,6 @@ impl<V: Planar> Inbound for ClientInbound<V> {
 
     fn on_datagram(&self, bytes: &[u8]) {
         self.0.with(|session, now| session.handle_datagram(bytes, now));
-    }
-}
-
-struct ClientOutbound<'a, V: Planar> {
-    session: &'a mut Client<V>,
-    now: LocalInstant,
-}
-
-impl<V: Planar> Outbound for ClientOutbound<'_, V> {
-    fn poll_stream(&mut self) -> Option<Vec<u8>> {
-        self.session.poll_stream(self.now)
-    }
-
-    fn poll_unordered(&mut self) -> Option<Vec<u8>> {
-        self.session.poll_unordered()
-    }
-
-    fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
-        self.session.poll_datagram(self.now, bytes_max)
     }
 }
 

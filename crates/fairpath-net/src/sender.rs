@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairpath::session::CloseReason;
+use fairpath::session::{Client, CloseReason, ConnectionId, Server};
+use fairpath::time::{LocalInstant, SharedInstant};
+use fairpath::vector::Planar;
 use tokio::sync::{Notify, mpsc};
 
 use crate::connection::{Connection, SendStream};
@@ -13,6 +15,45 @@ pub(crate) trait Outbound {
     fn poll_stream(&mut self) -> Option<Vec<u8>>;
     fn poll_unordered(&mut self) -> Option<Vec<u8>>;
     fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>>;
+}
+
+pub(crate) struct ClientOutbound<'a, V: Planar> {
+    pub(crate) session: &'a mut Client<V>,
+    pub(crate) now: LocalInstant,
+}
+
+impl<V: Planar> Outbound for ClientOutbound<'_, V> {
+    fn poll_stream(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_stream(self.now)
+    }
+
+    fn poll_unordered(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_unordered()
+    }
+
+    fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
+        self.session.poll_datagram(self.now, bytes_max)
+    }
+}
+
+pub(crate) struct ServerOutbound<'a, V: Planar> {
+    pub(crate) session: &'a mut Server<V>,
+    pub(crate) id: ConnectionId,
+    pub(crate) now: SharedInstant,
+}
+
+impl<V: Planar> Outbound for ServerOutbound<'_, V> {
+    fn poll_stream(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_stream(self.id, self.now)
+    }
+
+    fn poll_unordered(&mut self) -> Option<Vec<u8>> {
+        self.session.poll_unordered(self.id)
+    }
+
+    fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
+        self.session.poll_datagram(self.id, self.now, bytes_max)
+    }
 }
 
 /// How long datagrams waited between the session and the network.

@@ -31,7 +31,7 @@ use crate::lobby::{
 };
 use crate::lock;
 use crate::pace::{Pause, pause};
-use crate::sender::{Departures, Outbound, PeerSender, SendProgress};
+use crate::sender::{Departures, PeerSender, SendProgress, ServerOutbound};
 
 /// Where and how a server listens.
 #[derive(Debug)]
@@ -581,26 +581,6 @@ impl<V: Planar> Inbound for ServerInbound<V> {
 
     fn on_violation(&self, _: CloseReason) {
         lock(&self.shared.inner).on_thrown_out(self.id);
-    }
-}
-
-struct ServerOutbound<'a, V: Planar> {
-    session: &'a mut Server<V>,
-    id: ConnectionId,
-    now: SharedInstant,
-}
-
-impl<V: Planar> Outbound for ServerOutbound<'_, V> {
-    fn poll_stream(&mut self) -> Option<Vec<u8>> {
-        self.session.poll_stream(self.id, self.now)
-    }
-
-    fn poll_unordered(&mut self) -> Option<Vec<u8>> {
-        self.session.poll_unordered(self.id)
-    }
-
-    fn poll_datagram(&mut self, bytes_max: usize) -> Option<Vec<u8>> {
-        self.session.poll_datagram(self.id, self.now, bytes_max)
     }
 }
 

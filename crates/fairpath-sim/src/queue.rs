@@ -23,7 +23,8 @@ use fairpath::time::SharedInstant;
 pub struct EventQueue<E> {
     now: SharedInstant,
     scheduled_count: u64,
-    // A tree and not a heap: cancelling takes the event out at once, so nothing cancelled is ever kept.
+    // A tree and not a heap: cancelling takes the event out at once, so nothing cancelled is ever
+    // kept.
     waiting: BTreeMap<EventId, E>,
 }
 

@@ -5,7 +5,7 @@ use crate::motion::MotionKind;
 use crate::number::{EntityId, Generation, Life};
 use crate::state::{Observation, State};
 use crate::time::{SharedInstant, Span};
-use crate::trigger::{Reason, Trigger};
+use crate::trigger::{Trigger, TriggerReason};
 use crate::vector::Planar;
 use crate::wire::Precision;
 
@@ -31,7 +31,7 @@ pub struct Export<V: Planar> {
     /// The DR vector to send, exactly as receivers will decode it.
     pub vector: DrVector<V>,
     /// Why it was generated.
-    pub reason: Reason,
+    pub reason: TriggerReason,
 }
 
 /// The observed state holds a NaN, an infinity, or a number greater than
@@ -119,16 +119,16 @@ impl<V: Planar> Owner<V> {
         self.entity
     }
 
-    fn reason_to_cut(&self, observation: &Observation<V>, now: SharedInstant) -> Option<Reason> {
-        let Some(exported) = &self.exported else { return Some(Reason::Born) };
+    fn reason_to_cut(&self, observation: &Observation<V>, now: SharedInstant) -> Option<TriggerReason> {
+        let Some(exported) = &self.exported else { return Some(TriggerReason::Born) };
         match observation {
-            Observation::Jumped(_) => Some(Reason::Jumped),
+            Observation::Jumped(_) => Some(TriggerReason::Jumped),
             Observation::Moved(_) if self.on_grid(now) <= exported.generated_at => None,
             Observation::Moved(state) => self.trigger.check(state, exported, now),
         }
     }
 
-    fn cut(&self, state: &State<V>, now: SharedInstant, reason: Reason) -> DrVector<V> {
+    fn cut(&self, state: &State<V>, now: SharedInstant, reason: TriggerReason) -> DrVector<V> {
         let generated_at = match &self.exported {
             // Later than the last one even within one grid step: receivers order by this.
             Some(last) => self.on_grid(now).max(last.generated_at + self.precision.time_step()),
@@ -136,7 +136,7 @@ impl<V: Planar> Owner<V> {
         };
         let at_start = self.kind.from_state(state).state_at((generated_at - now).as_secs_f64());
         let (life, generation) = match &self.exported {
-            Some(last) if reason == Reason::Jumped => (last.life.next(), last.generation.next()),
+            Some(last) if reason == TriggerReason::Jumped => (last.life.next(), last.generation.next()),
             Some(last) => (last.life, last.generation.next()),
             None => (Life::default(), Generation::default()),
         };

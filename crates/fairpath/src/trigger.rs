@@ -65,21 +65,27 @@ impl Trigger {
         truth: &State<V>,
         exported: &DrVector<V>,
         now: SharedInstant,
-    ) -> Option<Reason> {
+    ) -> Option<TriggerReason> {
         let believed = || exported.state_at(now);
         let (fires, reason) = match self {
-            Self::Distance { threshold } => (distance(truth, exported, now) > *threshold, Reason::Distance),
+            Self::Distance { threshold } => {
+                (distance(truth, exported, now) > *threshold, TriggerReason::Distance)
+            }
             Self::CrossTrack { threshold } => {
-                (cross_track(truth, &believed()) > *threshold, Reason::CrossTrack)
+                (cross_track(truth, &believed()) > *threshold, TriggerReason::CrossTrack)
             }
-            Self::Angle { threshold } => {
-                (V::angle_between(truth.orientation, believed().orientation) > *threshold, Reason::Angle)
+            Self::Angle { threshold } => (
+                V::angle_between(truth.orientation, believed().orientation) > *threshold,
+                TriggerReason::Angle,
+            ),
+            Self::Every(interval) => (now - exported.generated_at >= *interval, TriggerReason::Heartbeat),
+            Self::PreReckoning { angle, speed_min } => (
+                has_turned(truth.velocity, believed().velocity, *angle, *speed_min),
+                TriggerReason::PreReckoning,
+            ),
+            Self::Adaptive(adaptive) => {
+                (distance(truth, exported, now) > adaptive.near, TriggerReason::Distance)
             }
-            Self::Every(interval) => (now - exported.generated_at >= *interval, Reason::Heartbeat),
-            Self::PreReckoning { angle, speed_min } => {
-                (has_turned(truth.velocity, believed().velocity, *angle, *speed_min), Reason::PreReckoning)
-            }
-            Self::Adaptive(adaptive) => (distance(truth, exported, now) > adaptive.near, Reason::Distance),
             Self::AnyOf(rules) => return rules.iter().find_map(|rule| rule.check(truth, exported, now)),
         };
         fires.then_some(reason)
@@ -88,7 +94,7 @@ impl Trigger {
 
 /// Why a DR vector was generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum TriggerReason {
     /// It is the first one of the entity.
     Born,
     /// The entity was teleported or respawned: a new life begins.
@@ -181,7 +187,7 @@ mod tests {
         }
     }
 
-    fn check(trigger: &Trigger, x: f64, y: f64, velocity: Vec2, at_ms: i64) -> Option<Reason> {
+    fn check(trigger: &Trigger, x: f64, y: f64, velocity: Vec2, at_ms: i64) -> Option<TriggerReason> {
         let truth = State::moving(Vec2::new(x, y), velocity);
         trigger.check(&truth, &exported(), SharedInstant::from_millis(at_ms))
     }
@@ -192,30 +198,33 @@ mod tests {
     fn distance_compares_at_the_same_instant() {
         let rule = Trigger::Distance { threshold: 0.5 };
         assert_eq!(check(&rule, 10.0, 0.4, AHEAD, 1000), None);
-        assert_eq!(check(&rule, 9.4, 0.0, AHEAD, 1000), Some(Reason::Distance));
+        assert_eq!(check(&rule, 9.4, 0.0, AHEAD, 1000), Some(TriggerReason::Distance));
     }
 
     #[test]
     fn cross_track_is_blind_along_the_line() {
         let rule = Trigger::CrossTrack { threshold: 0.5 };
         assert_eq!(check(&rule, 3.0, 0.4, AHEAD, 1000), None, "7 behind, but on the line");
-        assert_eq!(check(&rule, 10.0, 0.6, AHEAD, 1000), Some(Reason::CrossTrack));
+        assert_eq!(check(&rule, 10.0, 0.6, AHEAD, 1000), Some(TriggerReason::CrossTrack));
     }
 
     #[test]
     fn a_turn_a_stop_and_a_start_are_told_before_they_show() {
         let rule = Trigger::PreReckoning { angle: 0.2, speed_min: 0.1 };
         assert_eq!(check(&rule, 0.0, 0.0, Vec2::from_heading(0.19) * 10.0, 0), None);
-        assert_eq!(check(&rule, 0.0, 0.0, Vec2::from_heading(0.21) * 10.0, 0), Some(Reason::PreReckoning));
-        assert_eq!(check(&rule, 0.0, 0.0, Vec2::ZERO, 0), Some(Reason::PreReckoning));
+        assert_eq!(
+            check(&rule, 0.0, 0.0, Vec2::from_heading(0.21) * 10.0, 0),
+            Some(TriggerReason::PreReckoning)
+        );
+        assert_eq!(check(&rule, 0.0, 0.0, Vec2::ZERO, 0), Some(TriggerReason::PreReckoning));
     }
 
     #[test]
     fn any_of_reports_what_fired() {
         let rule = Trigger::within(0.5);
         assert_eq!(check(&rule, 9.99, 0.0, AHEAD, 999), None);
-        assert_eq!(check(&rule, 10.0, 0.0, AHEAD, 1000), Some(Reason::Heartbeat));
-        assert_eq!(check(&rule, 12.0, 0.0, AHEAD, 1000), Some(Reason::Distance));
+        assert_eq!(check(&rule, 10.0, 0.0, AHEAD, 1000), Some(TriggerReason::Heartbeat));
+        assert_eq!(check(&rule, 12.0, 0.0, AHEAD, 1000), Some(TriggerReason::Distance));
     }
 
     #[test]

@@ -96,7 +96,8 @@ fn refused() -> Vec<Golden> {
         change(&mut golden.bytes);
         golden
     };
-    // Sent at time zero with nonce zero. Two dimensions: packet 1, one DR vector of entity 0, lag 0.
+    // Sent at time zero with nonce zero. Two dimensions: packet 1, one DR vector of entity 0, lag
+    // 0.
     let (sent, nonce) = ("0".repeat(28), "0".repeat(8));
     let plane = format!("010 000 0 0 0000000000000001 {sent} {nonce} 00000001 1000000 100");
     let space = plane.replacen(" 000", " 001", 1);

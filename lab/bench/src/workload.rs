@@ -8,7 +8,7 @@ use fairpath::number::{EntityId, Generation, Life, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, Scheduler};
 use fairpath::time::{SharedInstant, Span, TickRate};
-use fairpath::trigger::Reason;
+use fairpath::trigger::TriggerReason;
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{DrVector, State};
 
@@ -87,7 +87,7 @@ impl Workload {
         };
         let tanks: Vec<DrVector<Vec2>> = (0..size.tanks as u32).map(tank).collect();
         for (number, tank) in tanks.iter().enumerate() {
-            dispatcher.on_generated(tank, Reason::Born, SharedInstant::ZERO);
+            dispatcher.on_generated(tank, TriggerReason::Born, SharedInstant::ZERO);
             for receiver in (0..size.receivers).filter(|receiver| !size.sees(*receiver, number)) {
                 dispatcher.hide(tank.entity, ReceiverId(receiver as u32));
             }
@@ -105,7 +105,7 @@ impl Workload {
 
     /// Fires the first tank's trigger and returns the departures.
     pub(crate) fn trigger(&mut self) -> Vec<Departure> {
-        self.dispatcher.on_generated(&self.tanks[0], Reason::Distance, self.now);
+        self.dispatcher.on_generated(&self.tanks[0], TriggerReason::Distance, self.now);
         self.dispatcher.poll_departures(None, self.now)
     }
 
@@ -117,7 +117,7 @@ impl Workload {
         for tank in 0..self.tanks.len() {
             if self.random.chance(turns) {
                 self.turn(tank);
-                self.dispatcher.on_generated(&self.tanks[tank], Reason::Distance, self.now);
+                self.dispatcher.on_generated(&self.tanks[tank], TriggerReason::Distance, self.now);
             }
         }
         let mut departures = Vec::new();

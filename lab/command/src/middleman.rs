@@ -256,7 +256,8 @@ impl MiddlemanRun {
         let mut script = script.into_iter().peekable();
         let end = lasting.map(|lasting| SharedInstant::ZERO + lasting);
         let done: Result<(), BadInput> = runtime.block_on(async {
-            // Asked for first: from here on a signal is not the end of the process but of this loop.
+            // Asked for first: from here on a signal is not the end of the process but of this
+            // loop.
             let mut interrupted = std::pin::pin!(interrupted()?);
             loop {
                 let next = script.peek().map(|(at, _)| SharedInstant::ZERO + *at);

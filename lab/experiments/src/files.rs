@@ -185,7 +185,8 @@ impl Staging {
     fn begin(inside: &Path) -> io::Result<Self> {
         let path = inside.join(format!(".fairpath-partial-{}", std::process::id()));
         match fs::create_dir(&path) {
-            // Ours from an interrupted run: in a container every run may have the same process number.
+            // Ours from an interrupted run: in a container every run may have the same process
+            // number.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 fs::remove_dir_all(&path)?;
                 fs::create_dir(&path)?;

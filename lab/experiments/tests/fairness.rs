@@ -12,7 +12,7 @@ use fairpath::{Observation, Owner};
 use fairpath_eval::recording::{self, Source};
 use fairpath_experiments::experiment::{Half, Recorded, Settings, Silent};
 use fairpath_experiments::experiments;
-use fairpath_experiments::fairness::run::{Run, run};
+use fairpath_experiments::fairness::run::{FairnessRun, run};
 use fairpath_experiments::fairness::{Arena, Jitter, LabScheduler, Model, Motion, Receiver, Trial};
 use fairpath_experiments::judge::Verdict;
 use fairpath_experiments::truth::Truth;
@@ -30,13 +30,13 @@ fn receivers(delays_ms: &[i64], jitter_ms: i64) -> Vec<Receiver> {
     Receiver::all_at(&delays, Jitter::Uniform(Span::from_millis(jitter_ms)))
 }
 
-fn played(scheduler: LabScheduler, receivers: Vec<Receiver>, seed: u64) -> Run {
+fn played(scheduler: LabScheduler, receivers: Vec<Receiver>, seed: u64) -> FairnessRun {
     let trial = Trial::new(scheduler, receivers);
     let scheduler = scheduler.build(trial.receivers.len(), trial.budget);
     run(&tank(seed, 40), &trial.setup(), scheduler, &Random::from_seed(seed).fork(1))
 }
 
-fn finals(run: &Run) -> Vec<f64> {
+fn finals(run: &FairnessRun) -> Vec<f64> {
     run.errors.iter().map(|errors| *errors.last().unwrap()).collect()
 }
 
@@ -74,7 +74,7 @@ fn every_copy_is_counted() {
     let third = played(LabScheduler::EVERY_NTH, receivers(&[800, 500, 200], 100), SEEDS[0]);
     assert_eq!(third.triggers, broadcast.triggers, "the owner does not know who listens");
     assert_eq!(third.vectors, [third.triggers.div_ceil(3); 3]);
-    let each = |run: &Run| run.bytes as f64 / run.vectors.iter().sum::<u64>() as f64;
+    let each = |run: &FairnessRun| run.bytes as f64 / run.vectors.iter().sum::<u64>() as f64;
     assert!((17.0..24.0).contains(&each(&broadcast)) && (17.0..24.0).contains(&each(&third)));
 }
 

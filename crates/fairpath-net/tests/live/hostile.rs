@@ -203,7 +203,8 @@ fn garbage_closes_the_connection_with_a_reason() {
     world.assert_promises_kept();
 }
 
-/// A slow or lossy link can delay the greeting for longer than the server waits. The reason must let
+/// A slow or lossy link can delay the greeting for longer than the server waits. The reason must
+/// let
 /// the client try again: code 0 would tell it that the session is finished for good.
 #[test]
 fn a_connection_without_a_greeting_is_closed_with_that_reason() {

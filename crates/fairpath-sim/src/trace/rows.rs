@@ -59,7 +59,8 @@ row! {
         pub tick_rate_hz: Option<u32> as "tick_rate_hz",
         /// The seed that repeats the run.
         pub seed: u64 as "seed",
-        /// How many entities are players: their numbers are below this. Entities with higher numbers
+        /// How many entities are players: their numbers are below this. Entities with higher
+        /// numbers
         /// (shots, a ball) have no driver. Empty if every entity is a player.
         pub players: Option<u32> as "players",
         /// The world's lowest x.
@@ -111,7 +112,8 @@ row! {
         pub qy: f64 as "qy",
         /// Its vector part along +z.
         pub qz: f64 as "qz",
-        /// Whether this is the first row after a gap, respawn or teleport: do not interpolate across it.
+        /// Whether this is the first row after a gap, respawn or teleport: do not interpolate
+        /// across it.
         pub is_break: bool as "break",
     }
 }

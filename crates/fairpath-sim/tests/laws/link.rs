@@ -253,7 +253,8 @@ fn loss_in_the_long_run_is_the_stationary_one() {
         for (now, size) in steady(count) {
             link.send(now, size);
         }
-        // The variance of the mean: each packet's own dice, and the state, whose spells make neighbours
+        // The variance of the mean: each packet's own dice, and the state, whose spells make
+        // neighbours
         // alike.
         let bad = good_to_bad / (good_to_bad + bad_to_good);
         let alike = 1.0 - good_to_bad - bad_to_good;
@@ -336,7 +337,8 @@ fn the_rate_is_never_exceeded_over_any_window() {
             let mut bytes = 0.0;
             for (at, size) in &arrived[first + 1..] {
                 bytes += f64::from(*size);
-                // Arrivals are rounded up to whole microseconds: a window may look one shorter than it is.
+                // Arrivals are rounded up to whole microseconds: a window may look one shorter than
+                // it is.
                 let window = (*at - arrived[first].0 + Span::from_micros(1)).as_secs_f64();
                 prop_assert!(bytes <= bytes_per_sec as f64 * window * (1.0 + 1e-12));
             }
@@ -373,7 +375,8 @@ fn the_queue_delays_up_to_its_length_and_drops_beyond() {
 
 #[test]
 fn a_busy_bottleneck_is_used_to_the_last_byte() {
-    // At 10 packets per microsecond-and-a-bit, rounding each packet up would lose a tenth of the rate.
+    // At 10 packets per microsecond-and-a-bit, rounding each packet up would lose a tenth of the
+    // rate.
     law!((1_000_000u64..2_000_000_000, 20u32..1_500), |(bytes_per_sec, size)| {
         let config = LinkConfig::default().rate(bytes_per_sec, u64::MAX);
         let traffic = vec![(SharedInstant::ZERO, size); 1_000];

@@ -37,7 +37,8 @@ fn each_delivery_class_keeps_its_promise() {
         client_events(&mut world, 0);
         let mut heard = Vec::new();
         for number in 0..60u32 {
-            // Newest-state calls replace each other by method: all the same one, told apart by their bytes.
+            // Newest-state calls replace each other by method: all the same one, told apart by
+            // their bytes.
             let method = if delivery == Delivery::Newest { 1 } else { number };
             world.server.call_client(client, method, &number.to_le_bytes(), delivery).expect("room");
             world.run_for(Span::from_millis(100), idle);

@@ -25,7 +25,8 @@ fn three_ships_are_seen_where_they_are() {
             }
         }
     });
-    // Two ways of 60 ms and two ticks: in 0.16 s a ship leaves its line by half of 10 u/s² · t², on top
+    // Two ways of 60 ms and two ticks: in 0.16 s a ship leaves its line by half of 10 u/s² · t², on
+    // top
     // of 0.3.
     assert!(worst < 0.3 + 1.0, "worst {worst}");
     let first = world.client(0).id().expect("connected");
@@ -56,7 +57,8 @@ fn thirty_percent_loss_reordering_and_duplication_do_no_harm() {
             }
         }
     });
-    // Half of all updates are lost on one way or the other, so the typical age of what is followed is
+    // Half of all updates are lost on one way or the other, so the typical age of what is followed
+    // is
     // half a second, in which a ship leaves its line by 10/2 u/s² · t².
     assert!(sum / count < 2.5, "mean error {}", sum / count);
     assert!(server_events(&mut world).iter().all(|event| !format!("{event:?}").contains("Refused")));
@@ -76,7 +78,8 @@ fn the_longest_way_that_is_served_is_played_on() {
             worst = worst.max(error(world, 0, ships[1], 1).expect("seen by now"));
         }
     });
-    // Two ways of 0.8 s and a quarter of a second until the next DR vector: a ship leaves its line by
+    // Two ways of 0.8 s and a quarter of a second until the next DR vector: a ship leaves its line
+    // by
     // half of 10 u/s² · 1.85² s², on top of 0.3.
     assert!(worst < 0.3 + 17.2, "worst {worst}");
 }

@@ -210,9 +210,12 @@ impl Tolerance {
             relative,
             absolute: absolute.max(0.0),
             clearance: 0.5 * (rho + 1.0 / rho),
-            // The error of n-point Gauss for what is analytic and at most 1 in the ellipse with semi-axes
-            // (ρ ± 1/ρ)/2 is below 64/15 · ρ^(−2n) / (1 − ρ^(−2)) (Rabinowitz; Trefethen). With ρ as above
-            // and the gap in the ellipse at most twice the gap in the middle, that is less than half of
+            // The error of n-point Gauss for what is analytic and at most 1 in the ellipse with
+            // semi-axes
+            // (ρ ± 1/ρ)/2 is below 64/15 · ρ^(−2n) / (1 − ρ^(−2)) (Rabinowitz; Trefethen). With ρ
+            // as above
+            // and the gap in the ellipse at most twice the gap in the middle, that is less than
+            // half of
             // `relative`; the other half is for the panels around a meeting.
             gauss_error: 64.0 / 15.0 * (relative / 20.0) / (1.0 - 1.0 / rho_squared),
         }

@@ -149,7 +149,8 @@ impl<V: Planar> Leg<'_, V> {
         match self {
             Self::Line { line, .. } => line.velocity.length(),
             Self::Curve { motion: Motion::Hermite(hermite), .. } => {
-                // The velocity is a quadratic Bézier curve: it stays within the hull of its three points.
+                // The velocity is a quadratic Bézier curve: it stays within the hull of its three
+                // points.
                 let (v0, v2) = (hermite.start_velocity, hermite.end_velocity);
                 let v1 = (hermite.end - hermite.start) * (3.0 / hermite.secs) - v0 - v2;
                 v0.length().max(v1.length()).max(v2.length())

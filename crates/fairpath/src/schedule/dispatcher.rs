@@ -12,7 +12,7 @@ use crate::ledger::{CopyId, Ledger, NeverSent, Standing};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::{SharedInstant, Span};
-use crate::trigger::Reason;
+use crate::trigger::TriggerReason;
 use crate::vector::Planar;
 
 /// The settings of a [`Dispatcher`].
@@ -232,7 +232,7 @@ impl<V: Planar> Dispatcher<V> {
     }
 
     /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide.
-    pub fn on_generated(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
+    pub fn on_generated(&mut self, vector: &DrVector<V>, reason: TriggerReason, now: SharedInstant) {
         let about = vector.entity;
         let entity = self.entities.entry(about).or_insert_with(|| {
             let mut ledger = Ledger::new(self.config.horizon).with_next_copy(self.next_copy);
@@ -246,7 +246,7 @@ impl<V: Planar> Dispatcher<V> {
             entity.index += 1;
         }
         entity.recent.push(vector);
-        if reason == Reason::Heartbeat {
+        if reason == TriggerReason::Heartbeat {
             // The entity continues on its path: a copy for liveness may be due at once.
             for receiver in entity.ledger.receivers() {
                 self.timers.watch(about, receiver, now);

@@ -8,7 +8,7 @@ use fairpath::number::{EntityId, Generation, Life, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, Scheduler};
 use fairpath::time::{SharedInstant, Span};
-use fairpath::trigger::Reason;
+use fairpath::trigger::TriggerReason;
 use fairpath::vector::Vec2;
 use fairpath::{DrVector, Export, State};
 use fairpath_sim::star::{Spoke, Star, Watch};
@@ -105,7 +105,7 @@ impl World {
     /// An entity does something new, now.
     pub(crate) fn trigger(&mut self, vector: &DrVector<Vec2>) {
         assert_eq!(vector.generated_at, self.now);
-        self.star.export(&Export { vector: *vector, reason: Reason::Distance }, self.now);
+        self.star.export(&Export { vector: *vector, reason: TriggerReason::Distance }, self.now);
         self.star.send_due(self.now);
     }
 

@@ -235,7 +235,8 @@ fn after_the_path_turns_asymmetric_the_error_grows_to_half_of_that_and_no_furthe
 
 #[test]
 fn ten_exchanges_are_enough_to_settle() {
-    // 100 ± 30 ms each way: one exchange is off by up to 30 ms, the quickest of ten by some 5 ms each
+    // 100 ± 30 ms each way: one exchange is off by up to 30 ms, the quickest of ten by some 5 ms
+    // each
     // way.
     let errors: Vec<f64> = (0..200)
         .map(|seed| {
@@ -378,7 +379,8 @@ fn readings_do_not_depend_on_how_often_the_clock_is_read() {
     law!(events(), |events| {
         let at_rate = |hertz| {
             let readings = play(&events, TickRate::hz(hertz));
-            // Both frames of a pair may fall on one instant, before and after an event: the last one counts.
+            // Both frames of a pair may fall on one instant, before and after an event: the last
+            // one counts.
             let by_instant: BTreeMap<LocalInstant, (u32, SharedInstant)> =
                 readings.iter().map(|(epoch, now)| (now.local, (*epoch, now.shared))).collect();
             by_instant

@@ -135,7 +135,8 @@ fn drawn_velocity_is_the_slope_of_drawn_position() {
     law!((corrected(), all_but_snap(), 0.05..0.95f64), |(corrected, algorithm, part)| {
         let convergence = Convergence { blend: Span::from_millis(400), ..convergence(algorithm) };
         corrected.each_correction(convergence, |now, [_, (new, after)]| {
-            // Relative to a placed path that stands still, so that only the blend is differentiated.
+            // Relative to a placed path that stands still, so that only the blend is
+            // differentiated.
             let still = State { velocity: Vec2::ZERO, ..after };
             let middle = now + Span::from_secs_f64(0.4 * part);
             let step = Span::from_micros(50);

@@ -146,7 +146,8 @@ fn the_state_comes_back_as_far_as_the_model_can_hold_it() {
 
 #[test]
 fn starting_again_on_the_way_changes_nothing() {
-    // Not for the literal readings of fixed models: their axes turn and their orientation does not, so
+    // Not for the literal readings of fixed models: their axes turn and their orientation does not,
+    // so
     // that a state on the way has forgotten where the axes point.
     let remembers = |model: &Model| model.axes_turn() == (model.orientation_turns() && model.is_body());
     let models: Vec<Model> = Model::ALL.into_iter().filter(remembers).collect();

@@ -232,7 +232,8 @@ fn who_denies_that_copies_came_is_told_half_as_much_again_at_most() {
         world.departures() as f64
     };
     let honest = copies(1.0);
-    // Two in three is where most is gained: each repetition must be earned by two that are confirmed.
+    // Two in three is where most is gained: each repetition must be earned by two that are
+    // confirmed.
     for confirms in [0.0, 0.3, 0.5, 0.6, 0.67, 0.75, 0.9] {
         let told = copies(confirms);
         assert!(told <= 1.5 * honest + 8.0, "{told} instead of {honest} at {confirms}");
@@ -349,7 +350,8 @@ fn what_is_hidden_is_left_and_what_is_shown_is_joined() {
 
 #[test]
 fn one_by_one_receivers_get_what_all_get_together() {
-    // The same game for two dispatchers. One is asked what is to leave for anybody, the other for one
+    // The same game for two dispatchers. One is asked what is to leave for anybody, the other for
+    // one
     // receiver after the other, as a server fills packets; both say when to ask again.
     law!((any::<u64>(), 0..SCHEDULERS), |(seed, number)| {
         let make = || {

@@ -32,7 +32,8 @@ fn straight_pairs_equal_quadrature_in_every_degenerate_family() {
         } else {
             error::accumulated(&line(gap, slope, from), &standing(Vec2::ZERO, from), from, to).value
         };
-        // Turning a plane on edge rounds each vector, and with it the way past each other: one decimal
+        // Turning a plane on edge rounds each vector, and with it the way past each other: one
+        // decimal
         // less.
         let allowed = if on_edge { 1e-9 } else { 1e-13 };
         prop_assert!((value - truth).abs() <= allowed * truth, "{value} instead of {truth}");
@@ -43,7 +44,8 @@ fn straight_pairs_equal_quadrature_in_every_degenerate_family() {
 #[test]
 fn straight_pairs_with_starts_apart_are_within_their_bound() {
     let numbers = |limit: i64| (-limit..=limit, -limit..=limit);
-    // Positions and velocities in units of 2^-10, so that the gap can be worked out in whole numbers.
+    // Positions and velocities in units of 2^-10, so that the gap can be worked out in whole
+    // numbers.
     let path = || (numbers(1 << 20), numbers(1 << 16), -100_000_000i64..1_000_000);
     law!((path(), path(), numbers(1 << 40), 1i64..10_000_000), |(one, other, far, long_us)| {
         let from = SharedInstant::ZERO;
@@ -393,7 +395,8 @@ fn circling_together_at_two_speeds_is_known_in_closed_form() {
 
 #[test]
 fn braking_and_coming_back_is_known_in_closed_form() {
-    // 10·t − ½·4·t² leaves, and is back after five seconds: 10·t²/2 − 4·t³/6, and beyond that the other
+    // 10·t − ½·4·t² leaves, and is back after five seconds: 10·t²/2 − 4·t³/6, and beyond that the
+    // other
     // way.
     let braking = Quadratic {
         position: Vec2::new(1e6, 1e6),

@@ -12,7 +12,7 @@ use fairpath::schedule::{
     ErrorIndexConfig, EveryNth, Liveness, Scheduler,
 };
 use fairpath::time::{SharedInstant, Span, TickRate};
-use fairpath::trigger::{Reason, Trigger};
+use fairpath::trigger::{Trigger, TriggerReason};
 use fairpath::vector::{Vec2, Vec3, Vector};
 use fairpath::{DrVector, Observation, Owner, State};
 use fairpath_laws::{law, proptest::prelude::*};
@@ -325,7 +325,7 @@ fn nobody_is_told_of_a_fall_that_has_ended_when_they_hear_of_it() {
             attitude: None,
         };
         generation = generation.next();
-        dispatcher.on_generated(&vector, Reason::Distance, now);
+        dispatcher.on_generated(&vector, TriggerReason::Distance, now);
         told.clear();
         for Departure { claim, .. } in dispatcher.poll_departures(None, now) {
             let copy = dispatcher.on_departed(&claim, now, 1.0).expect("a page and a new vector");
@@ -492,7 +492,8 @@ fn receivers_come_and_go_and_entities_too() {
 
 #[test]
 fn what_would_make_things_worse_is_not_bought_at_any_price() {
-    // A parked tank begins to shake: to and fro every 20 ms. Whoever believes that it stands is off by
+    // A parked tank begins to shake: to and fro every 20 ms. Whoever believes that it stands is off
+    // by
     // less than whoever is told where it goes right now.
     let east = Vec2::new(25.0, 0.0);
     let shakes = [Vec2::ZERO, east, east * -1.0, east, east * -1.0, east];
@@ -603,7 +604,8 @@ fn decide(
 
 #[test]
 fn replicas_that_would_freeze_on_a_driving_tank_are_told_in_time() {
-    // A tank drives on and on; heartbeats say nothing new until replicas freeze, three seconds after
+    // A tank drives on and on; heartbeats say nothing new until replicas freeze, three seconds
+    // after
     // the DR vector they follow. Silence must end when that matters, promised or not: at the cost
     // of every third, nobody's screen stands still more often than the farthest one's does there.
     // (Every second a heartbeat earns one copy for three receivers, and each needs one within three
@@ -655,7 +657,8 @@ fn with_a_promise_nobody_starves() {
 
 #[test]
 fn promises_do_not_take_the_budget_from_the_index() {
-    // A quiet tank makes the dispatcher repeat itself to far receivers. If all of that were owed, the
+    // A quiet tank makes the dispatcher repeat itself to far receivers. If all of that were owed,
+    // the
     // next turns would be told to nobody.
     let run =
         |config| {
@@ -759,7 +762,7 @@ fn what_jumps_about_does_not_live_at_the_others_expense() {
         let (life, generated_at, attitude) = (Life::default(), world.now, None);
         let vector = DrVector { entity: wild, life, generation, generated_at, motion, attitude };
         generation = generation.next();
-        world.dispatcher.on_generated(&vector, Reason::Distance, world.now);
+        world.dispatcher.on_generated(&vector, TriggerReason::Distance, world.now);
         triggers += 1;
     }
     let told = world.log.iter().filter(|sent| sent.entity == wild && !sent.is_promise).count() as f64;
@@ -770,7 +773,8 @@ fn what_jumps_about_does_not_live_at_the_others_expense() {
 
 #[test]
 fn an_idle_sender_sleeps() {
-    // A tank has stopped. Whatever its receivers know of it, no copy will be worth it before it moves
+    // A tank has stopped. Whatever its receivers know of it, no copy will be worth it before it
+    // moves
     // again.
     let mut world = World::new(3, DispatcherConfig::as_in_the_papers(), error_index(1.0))
         .with_tank(MotionKind::Linear)
@@ -801,7 +805,8 @@ fn who_joins_a_sleeping_sender_is_told_at_once() {
 
 #[test]
 fn promises_cost_little_where_receivers_are_right_anyway() {
-    // Copies for each one that the budget grants. A restless tank with linear DR vectors is hardly ever
+    // Copies for each one that the budget grants. A restless tank with linear DR vectors is hardly
+    // ever
     // steady for a second: promises are paid for by the budget. With circular ones it has four DR
     // vectors in three seconds, of which each receiver would be told every 2.2 s: nearly half of
     // the promises there are only to break that silence.

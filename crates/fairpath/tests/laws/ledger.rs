@@ -188,7 +188,8 @@ impl Story {
                     newest = index;
                     ledger.on_generated(&self.vectors[index]);
                 }
-                // A copy that leaves after the next trigger carries the newer DR vector in this story's book.
+                // A copy that leaves after the next trigger carries the newer DR vector in this
+                // story's book.
                 Event::Departed(copy) if self.copies[copy].index == newest => {
                     ids[copy] = ledger.on_departed(RECEIVER, &self.vectors[newest], at, Some(secs(0.3)));
                 }
@@ -300,7 +301,8 @@ fn memory_is_bounded_however_silent_a_receiver_is() {
 fn who_is_told_once_is_booked_exactly_long_after_the_path_has_forgotten() {
     law!((any::<u64>(), 0.1..40.0f64), |(seed, pause)| {
         let mut story = story(seed, MotionKind::Circular, 0.5, 0.0);
-        // One life, told of once, and then a pause and as much again: more than a minute and a half in all.
+        // One life, told of once, and then a pause and as much again: more than a minute and a half
+        // in all.
         story.lives.fill(0);
         story.vectors.iter_mut().for_each(|vector| vector.life = Life::default());
         let first = story.vectors[0].generated_at;

@@ -10,7 +10,7 @@ use fairpath::number::{EntityId, Generation, Life, PacketNumber, ReceiverId, Wir
 use fairpath::random::Random;
 use fairpath::schedule::{Broadcast, Dispatcher, DispatcherConfig};
 use fairpath::time::{SharedInstant, Span};
-use fairpath::trigger::Reason;
+use fairpath::trigger::TriggerReason;
 use fairpath::vector::Vec2;
 use fairpath::wire::{Feedback, Header, Nonce, Receipt, StaleSet, decode_feedback};
 use fairpath_laws::law;
@@ -43,7 +43,8 @@ fn whatever_arrived_is_booked_once_however_feedback_travels() {
                 sender.happen(event, &mut book, when)?;
             }
         }
-        // The link heals: everything under way arrives, and a little later all is told and confirmed.
+        // The link heals: everything under way arrives, and a little later all is told and
+        // confirmed.
         for (when, event) in events.until(at(10_000)) {
             sender.happen(event, &mut book, when)?;
         }
@@ -207,7 +208,7 @@ impl Sender {
             motion: Motion::Linear(Linear { position, velocity: Vec2::new(1.0, 0.0) }),
             attitude: None,
         };
-        self.dispatcher.on_generated(&vector, Reason::Distance, now);
+        self.dispatcher.on_generated(&vector, TriggerReason::Distance, now);
         let departures = self.dispatcher.poll_departures(Some(ANNA), now);
         let headers = departures.iter().map(|departure| {
             let header = self.sent.header(now);

@@ -10,7 +10,8 @@ fn a_number_survives_the_wire_if_the_receiver_is_near() {
         let window = 1i64 << (bits - 1);
         let near = number.saturating_add_signed(drift % window);
         let low = number & ((1u64 << bits) - 1);
-        // Right at zero a window would reach below it: then the smallest number that fits is the answer.
+        // Right at zero a window would reach below it: then the smallest number that fits is the
+        // answer.
         if near >= window as u64 {
             prop_assert_eq!(widen(low, bits, near), number);
         }

@@ -11,7 +11,7 @@ use fairpath::schedule::{
     FixedProbability, ProbabilisticBudget, RelativeError, Scheduler, Scheduling, Waiting, Weighting,
 };
 use fairpath::time::{SharedInstant, Span};
-use fairpath::trigger::Reason;
+use fairpath::trigger::TriggerReason;
 use fairpath::vector::Vec2;
 use fairpath_laws::{law, proptest::prelude::*};
 use fairpath_sim::LinkConfig;
@@ -244,7 +244,8 @@ fn as_printed_who_has_no_error_yet_starves_for_ever() {
 
 #[test]
 fn the_guard_saves_the_far_receiver_when_a_second_tank_is_born() {
-    // Delays are known from the first tank, so the ledger knows that the second one has not got there
+    // Delays are known from the first tank, so the ledger knows that the second one has not got
+    // there
     // yet.
     let second = EntityId(2);
     let far = |scheduler: DeterministicBudget| {
@@ -530,7 +531,8 @@ fn theorem_holds(seed: u64, kind: MotionKind, delays_ms: &[i64], jitter: Span) -
                 actuals.push(actual[receiver]);
                 fastest = fastest.max(exported.distance_at(&followed, expected.max(copy.arrives)));
             }
-            // Instants are whole microseconds, and so is what they make of an error that grows this fast.
+            // Instants are whole microseconds, and so is what they make of an error that grows this
+            // fast.
             let tolerance = 3e-6 * fastest + 1e-9 * sums[0];
             prop_assert!(are_equal(&sums, tolerance), "actual so far plus estimated: {sums:?}");
             if jitter == Span::ZERO {
@@ -566,7 +568,8 @@ fn theorem_4_1_with_exact_estimates_makes_the_actual_errors_equal() {
 
 #[test]
 fn what_is_not_acknowledged_counts_as_it_was_estimated_when_it_was_scheduled() {
-    // The near receiver waits. Until its copy leaves, another receipt has made its delay look longer;
+    // The near receiver waits. Until its copy leaves, another receipt has made its delay look
+    // longer;
     // relative-error scheduling still reckons with what it scheduled by, the variant of #1 with
     // what is known at departure.
     let expected_delay = |scheduler: Boxed| {
@@ -579,7 +582,7 @@ fn what_is_not_acknowledged_counts_as_it_was_estimated_when_it_was_scheduled() {
         assert_eq!(world.departed_at(world.now).len(), 1, "the near one waits");
         let other = EntityId(2);
         let vector = turn(&mut Random::from_seed(1), other, MotionKind::Linear, world.now);
-        world.star.dispatcher.on_generated(&vector, Reason::Born, world.now);
+        world.star.dispatcher.on_generated(&vector, TriggerReason::Born, world.now);
         let departures = world.star.dispatcher.poll_departures(None, world.now);
         let to_near = departures.iter().find(|departure| departure.claim.receiver == near).unwrap();
         let copy = world.star.dispatcher.on_departed(&to_near.claim, world.now, 1.0).unwrap();

@@ -6,7 +6,7 @@ use fairpath::motion::MotionKind;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::time::{SharedInstant, TickRate};
-use fairpath::trigger::{Reason, Trigger};
+use fairpath::trigger::{Trigger, TriggerReason};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::wire::Precision;
 use fairpath::{NotFinite, Observation, Owner, State};
@@ -78,12 +78,12 @@ fn what_is_exported_is_what_is_decoded_and_comes_in_order() {
 fn standing_still_costs_one_heartbeat_a_second() {
     let mut owner = Owner::new(EntityId(1), Trigger::within(THRESHOLD));
     let stands = State::moving(Vec2::new(3.0, 4.0), Vec2::ZERO);
-    let reasons: Vec<Reason> = (0..600)
+    let reasons: Vec<TriggerReason> = (0..600)
         .filter_map(|tick| owner.observe(Observation::Moved(stands), at_tick(tick)).unwrap())
         .map(|export| export.reason)
         .collect();
-    assert_eq!(reasons[0], Reason::Born);
-    assert!(reasons[1..].iter().all(|reason| *reason == Reason::Heartbeat));
+    assert_eq!(reasons[0], TriggerReason::Born);
+    assert!(reasons[1..].iter().all(|reason| *reason == TriggerReason::Heartbeat));
     assert_eq!(reasons.len(), 10);
 }
 
@@ -107,7 +107,7 @@ fn a_jump_is_always_told_and_starts_a_life() {
         let now = at_tick(5);
         let first = owner.observe(Observation::Moved(before), now).unwrap().unwrap().vector;
         let export = owner.observe(Observation::Jumped(after), now).unwrap().unwrap();
-        prop_assert_eq!(export.reason, Reason::Jumped);
+        prop_assert_eq!(export.reason, TriggerReason::Jumped);
         prop_assert_eq!(export.vector.life, first.life.next());
         prop_assert!(export.vector.generated_at > first.generated_at, "even within one millisecond");
         Ok(())

@@ -86,7 +86,8 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // In a panic the hook did it already; twice would put the cursor back over the panic's words.
+        // In a panic the hook did it already; twice would put the cursor back over the panic's
+        // words.
         if !std::thread::panicking() {
             restore();
         }

@@ -40,7 +40,7 @@ pub enum Sight {
 }
 
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct TrialResult {
     pub score: f64,
     pub cars_lost: f64,
     /// Whether the last car was lost before the time was up.
@@ -68,7 +68,7 @@ impl Sight {
 }
 
 impl Trial {
-    pub fn run(&self) -> Run {
+    pub fn run(&self) -> TrialResult {
         let start = JetCarScene::new(&self.rules);
         let skill = match self.sight {
             Sight::UsedTo => Skill::default().used_to(self.rtt),
@@ -102,7 +102,7 @@ impl Trial {
         skill: Skill,
         screen: S,
         mut look: impl FnMut(&S, Now, &mut Smoothness, &mut Option<u16>, JetCarScene) -> JetCarScene,
-    ) -> Run {
+    ) -> TrialResult {
         let dice = Random::from_seed(self.seed);
         let mut game = JetCar::new(self.rules, self.seed).expect("the usual rules are sound");
         let mut bot = Bot::new(skill, dice.fork(1 << 32));
@@ -136,7 +136,7 @@ impl Trial {
             });
         }
         let scene = game.scene();
-        Run {
+        TrialResult {
             score: f64::from(scene.score),
             cars_lost: f64::from(self.rules.lives - scene.lives),
             is_lost: scene.lives == 0,

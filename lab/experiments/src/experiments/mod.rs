@@ -4,14 +4,13 @@ mod accuracy;
 mod delay;
 mod fairness;
 mod prediction;
-mod x1;
 
 use crate::experiment::{Experiment, RunOption};
 
 /// Returns every experiment, in the order of their aliases; those without a paper come last.
 pub fn all() -> &'static [&'static dyn Experiment] {
     static ALL: [&dyn Experiment; 20] = [
-        &x1::EXPERIMENT,
+        &accuracy::placement::EXPERIMENT,
         &fairness::scheduling_discard::EXPERIMENT,
         &fairness::scheduling_send::EXPERIMENT,
         &fairness::probabilistic_budget::EXPERIMENT,

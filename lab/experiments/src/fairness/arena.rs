@@ -7,7 +7,7 @@ use fairpath::vector::Planar;
 use super::lab_scheduler::LabScheduler;
 use super::motion::{Model, Motion, Truths};
 use super::receiver::Receiver;
-use super::run::{Run, Setup, run};
+use super::run::{FairnessRun, Setup, run};
 use super::score::{Game, Score};
 use crate::experiment::{Progress, map_in_order};
 use crate::truth::Truth;
@@ -127,7 +127,7 @@ impl Arena<'_> {
         trials.iter().map(score).collect()
     }
 
-    fn play_one(&self, trial: &Trial, job: &Job) -> Run {
+    fn play_one(&self, trial: &Trial, job: &Job) -> FairnessRun {
         match &self.motion.truths {
             Truths::Tanks(truths) => self.play_truth(&truths[job.game as usize], trial, job),
             Truths::Plane(truths) => self.play_truth(&truths[job.stretch], trial, job),
@@ -135,7 +135,7 @@ impl Arena<'_> {
         }
     }
 
-    fn play_truth<V: Planar>(&self, truth: &Truth<V>, trial: &Trial, job: &Job) -> Run {
+    fn play_truth<V: Planar>(&self, truth: &Truth<V>, trial: &Trial, job: &Job) -> FairnessRun {
         /// Keeps the links' random numbers apart from the motion's: small forks of the seed.
         const LINKS: u64 = 1 << 32;
         let random = Random::from_seed(self.seed).fork(LINKS + job.game).fork(job.stretch as u64);

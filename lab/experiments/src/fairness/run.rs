@@ -29,7 +29,7 @@ pub struct Setup {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct FairnessRun {
     /// The instants of the series, in seconds from the start: every [`SAMPLE`], and the end.
     pub secs: Vec<f64>,
     /// For each receiver: its true accumulated error at each instant.
@@ -65,7 +65,7 @@ pub fn run<V: Planar>(
     setup: &Setup,
     scheduler: Box<dyn Scheduler<V>>,
     random: &Random,
-) -> Run {
+) -> FairnessRun {
     let star = play(truth, setup, scheduler, random, Recorder::new(truth, setup), |star, state, now| {
         for to in setup.ids() {
             let replica = star.replica(to, ENTITY, ReplicaKind::Global);
@@ -178,7 +178,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn measured<V: Planar>(&self, star: &Star<V, Self>) -> Run {
+    fn measured<V: Planar>(&self, star: &Star<V, Self>) -> FairnessRun {
         let samples = (self.end - self.begin).as_micros() / SAMPLE.as_micros();
         let mut instants: Vec<SharedInstant> =
             (0..=samples).map(|sample| self.begin + Span::from_micros(sample * SAMPLE.as_micros())).collect();
@@ -187,7 +187,7 @@ impl<'a> Recorder<'a> {
         }
         let observer = &star.observers[&ENTITY];
         let sent = || self.setup.ids().map(|to| star.link(to).statistics());
-        Run {
+        FairnessRun {
             secs: instants.iter().map(|at| (*at - self.begin).as_secs_f64()).collect(),
             errors: self.setup.ids().map(|to| observer.accumulated(to, &instants)).collect(),
             triggers: self.triggers,

@@ -1,4 +1,4 @@
-use super::run::{Belief, Run};
+use super::run::{Belief, FairnessRun};
 
 /// One trial, game by game. Errors are those at the end, averaged over games; counts are sums.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Game {
 
 impl Game {
     /// Puts the runs of a game's stretches together.
-    pub fn of(runs: impl IntoIterator<Item = Run>) -> Self {
+    pub fn of(runs: impl IntoIterator<Item = FairnessRun>) -> Self {
         let mut game = Self::default();
         let mut before = 0.0;
         for run in runs {
@@ -38,7 +38,7 @@ impl Game {
         game
     }
 
-    fn append(&mut self, run: &Run, before: f64) {
+    fn append(&mut self, run: &FairnessRun, before: f64) {
         self.errors.resize(run.errors.len(), Vec::new());
         self.vectors.resize(run.errors.len(), 0);
         self.distance.resize(run.errors.len(), 0.0);
@@ -74,7 +74,7 @@ impl Game {
     }
 }
 
-impl Run {
+impl FairnessRun {
     fn length(&self) -> f64 {
         self.secs[self.secs.len() - 1]
     }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn stretches_of_a_game_add_up() {
-        let run = |errors: [f64; 2]| Run {
+        let run = |errors: [f64; 2]| FairnessRun {
             secs: vec![0.0, 2.0],
             errors: errors.iter().map(|error| vec![0.0, *error]).collect(),
             triggers: 3,

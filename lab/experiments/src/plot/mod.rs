@@ -378,7 +378,8 @@ impl PlotCanvas<'_> {
         for (index, series) in histogram.series.iter().enumerate() {
             let bins: Vec<(&[f64], f64)> =
                 histogram.edges.windows(2).zip(series.percent.iter().copied()).collect();
-            // Empty bins stay empty: an outline along the axis would be the last series' colour only.
+            // Empty bins stay empty: an outline along the axis would be the last series' colour
+            // only.
             for hill in bins.split(|(_, percent)| *percent == 0.0) {
                 let mut outline: Vec<(f64, f64)> = hill
                     .iter()

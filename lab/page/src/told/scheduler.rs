@@ -1,6 +1,7 @@
 use fairpath::schedule::{SchedulerChoice, Weighting};
 
-/// The schedulers that can be chosen on the page, in the order of the knobs. The first and the third
+/// The schedulers that can be chosen on the page, in the order of the knobs. The first and the
+/// third
 /// have no budget.
 pub const SCHEDULERS: [SchedulerChoice; 8] = [
     SchedulerChoice::Broadcast,

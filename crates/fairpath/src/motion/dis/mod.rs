@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn an_inertial_acceleration_of_zero_starts_straight() {
-        // The inertial reading of no acceleration: the components turn against the axes, and at the start
+        // The inertial reading of no acceleration: the components turn against the axes, and at the
+        // start
         // the path has no curvature. The other reading is the screw.
         let start = |reading| screw(Model::Rvb(reading)).state_at::<Vec3>(0.0).acceleration;
         assert_eq!(start(AccelerationReading::Inertial), Vec3::ZERO);

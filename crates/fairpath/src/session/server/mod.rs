@@ -152,7 +152,7 @@ impl<V: Planar> Server<V> {
         let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
         let export = owner.observe(observation, now).map_err(|_| ObjectError::NotFinite(object))?;
         if let Some(export) = export {
-            self.generate(&export.vector, export.reason, now);
+            self.spread_motion(&export.vector, export.reason, now);
         }
         Ok(())
     }

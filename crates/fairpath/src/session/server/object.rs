@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::{Server, ServerEvent};
-use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::owner::Owner;
 use crate::place::{Arrival, Replica};
@@ -13,7 +12,6 @@ use crate::session::scope::ScopeObject;
 use crate::session::{Class, ClassId, ClientId, Delivery, Party};
 use crate::state::State;
 use crate::time::{Now, SharedInstant, Span};
-use crate::trigger::Reason;
 use crate::vector::Planar;
 
 #[derive(Debug)]
@@ -58,20 +56,6 @@ impl<V: Planar> Object<V> {
 }
 
 impl<V: Planar> Server<V> {
-    /// Passes a DR vector to the dispatcher, for every viewer of the object.
-    pub(super) fn generate(&mut self, vector: &DrVector<V>, reason: Reason, now: SharedInstant) {
-        self.dispatcher.on_generated(vector, reason, now);
-        let Some(object) = self.objects.get_mut(&vector.entity) else { return };
-        if !std::mem::replace(&mut object.has_moved, true) {
-            // The dispatcher shows a new object to all receivers.
-            for (client, member) in &self.members {
-                if !member.channel.manifest.contains(vector.entity) {
-                    self.dispatcher.hide(vector.entity, client.receiver());
-                }
-            }
-        }
-    }
-
     /// Shows a new object to the clients whose scope includes it.
     pub(super) fn show_to_all(&mut self, object: EntityId, now: SharedInstant) {
         for client in self.members.keys().copied().collect::<Vec<_>>() {

@@ -13,7 +13,7 @@ use crate::session::limits::{
 use crate::session::message::{Announcement, Call, Group, Message, Target};
 use crate::session::{ClientId, CloseReason, Delivery, Party, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
-use crate::trigger::Reason;
+use crate::trigger::TriggerReason;
 use crate::vector::Planar;
 use crate::wire::StaleSet;
 
@@ -153,20 +153,38 @@ impl<V: Planar> Server<V> {
             Placement::Local | Placement::Global => *vector,
         };
         let reason = self.reason_for(&vector);
-        self.generate(&vector, reason, now);
+        self.spread_motion(&vector, reason, now);
         Ok(Acceptance::Used)
     }
 
+    /// Passes a DR vector to the dispatcher, for every viewer of the object.
+    pub(super) fn spread_motion(&mut self, vector: &DrVector<V>, reason: TriggerReason, now: SharedInstant) {
+        self.dispatcher.on_generated(vector, reason, now);
+        let Some(object) = self.objects.get_mut(&vector.entity) else { return };
+        if !std::mem::replace(&mut object.has_moved, true) {
+            // The dispatcher shows a new object to all receivers.
+            for (client, member) in &self.members {
+                if !member.channel.manifest.contains(vector.entity) {
+                    self.dispatcher.hide(vector.entity, client.receiver());
+                }
+            }
+        }
+    }
+
     /// Infers why a client generated a DR vector: a heartbeat repeats what receivers predict.
-    fn reason_for(&self, vector: &DrVector<V>) -> Reason {
-        let Some(before) = self.dispatcher.newest(vector.entity) else { return Reason::Born };
+    fn reason_for(&self, vector: &DrVector<V>) -> TriggerReason {
+        let Some(before) = self.dispatcher.newest(vector.entity) else { return TriggerReason::Born };
         if before.life != vector.life {
-            return Reason::Jumped;
+            return TriggerReason::Jumped;
         }
         let tolerance = self.config.dispatcher.liveness.map_or(0.0, |liveness| liveness.tolerance);
         let agrees = |at: SharedInstant| before.position_at(at).distance(vector.position_at(at)) <= tolerance;
         let soon = vector.generated_at + Span::from_secs(1);
-        if agrees(vector.generated_at) && agrees(soon) { Reason::Heartbeat } else { Reason::Distance }
+        if agrees(vector.generated_at) && agrees(soon) {
+            TriggerReason::Heartbeat
+        } else {
+            TriggerReason::Distance
+        }
     }
 
     fn change_state(&mut self, client: ClientId, object: EntityId, group: Group, now: SharedInstant) {

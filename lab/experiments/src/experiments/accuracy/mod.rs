@@ -1,3 +1,4 @@
 //! How far are entities shown from where they are?
 
 pub(super) mod live_objects;
+pub(super) mod placement;

@@ -6,7 +6,7 @@ use fairpath_games::jet_car::JetCarConfig;
 
 use super::{DECLARATION, live};
 use crate::cells;
-use crate::delay::jet_car::{Run, Sight, Trial};
+use crate::delay::jet_car::{Sight, Trial, TrialResult};
 use crate::delay::{Summary, in_ms};
 use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings, map_in_order};
 use crate::figure::{Axis, Figure, Line, Plot};
@@ -271,7 +271,8 @@ impl JetCarRuns {
             [OFF, ON]
                 .map(|sight| (*rtt, self.score(Air::Windy, *rtt, sight), self.score(Air::Calm, *rtt, sight)))
         });
-        // A bot that is out after half a minute has hardly lost points: there the score says nothing.
+        // A bot that is out after half a minute has hardly lost points: there the score says
+        // nothing.
         let lasts = |rtt: Span, sight: &usize| self.cell(Air::Windy, rtt, *sight).lost_share <= EARLY_MAX;
         let counted: Vec<(f64, f64)> = { pairs }
             .filter(|(rtt, ..)| [OFF, ON].iter().all(|sight| lasts(*rtt, sight)))
@@ -405,7 +406,7 @@ impl JetCarRuns {
 }
 
 impl JetCarCell {
-    fn new((weather, rtt, sight): (Air, Span, Sight), runs: &[Run]) -> Self {
+    fn new((weather, rtt, sight): (Air, Span, Sight), runs: &[TrialResult]) -> Self {
         let count = runs.len() as f64;
         Self {
             weather,
