@@ -168,7 +168,7 @@ fn what_cannot_be_recorded_is_one_line() {
             &["tanks", "--out", "tanks.xlsx"],
             "tanks.xlsx: a recording ends in .parquet or .csv: rename it with --out",
         ),
-        (&["tanks", "--players", "100"], "100 tanks are too many: at most 64: ask for fewer players"),
+        (&["tanks", "--players", "100"], "tanks must be between 0 and 64: ask for fewer players"),
         (
             &["tanks", "--seconds", "0"],
             "there would be nothing to record: ask for a second and a player or more",

@@ -187,7 +187,7 @@ fn what_cannot_be_recorded_is_refused_before_the_first_tick() {
         );
     }
     let cases = [
-        (TanksMatch { players: 65, ..MATCH }, "65 tanks are too many: at most 64: ask for fewer players"),
+        (TanksMatch { players: 65, ..MATCH }, "tanks must be between 0 and 64: ask for fewer players"),
         (TanksMatch { boxes: 129, ..MATCH }, "too many boxes: at most 128"),
         (
             TanksMatch { secs: 100_000, ..MATCH },
