@@ -14,8 +14,9 @@ use steps::{TaskStep, cargo, run_all};
 const HELP: &str = "\
 cargo xtask demo [ARGS]     build the page, start a server with bots and open the page in a browser;
                             ARGS go to `fairpath serve`
-cargo xtask test [--full]   run everything that must hold: format, lints, tests, documentation, the page
-                            in a browser; --full adds packaging, other systems, the book and the campaign
+cargo xtask test [--full [WORD]]      run everything that must hold: format, lints, tests, documentation, the
+                            page in a browser; --full adds packaging, other systems, the book and the
+                            campaign, or runs only the checks whose name contains WORD
 cargo xtask page [--out DIR]          write the page as files for any web host (default target/page)
 cargo xtask page-cost       measure what a frame of each scene costs in headless Chromium
 cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/src/images)
@@ -45,8 +46,8 @@ fn main() -> ExitCode {
         "screenshots" => with_out(rest, "docs/src/images", |folder| page("photograph", Some(folder))),
         "tour" => with_out(rest, "docs/src/images", |folder| page("tour", Some(folder))),
         "test" if rest.is_empty() => run_all(test()),
-        "test" if rest == ["--full"] => full::run(),
-        "test" => wrong(&format!("`cargo xtask test` takes only `--full`, not `{}`", rest.join(" "))),
+        "test" if rest[0] == "--full" => full::run(&rest[1..]),
+        "test" => wrong(&format!("`cargo xtask test` takes only `--full [WORD]`, not `{}`", rest.join(" "))),
         "bench" => run_all(bench(rest)),
         "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
         "sim" => run_all(sim(rest)),
