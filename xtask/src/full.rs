@@ -97,9 +97,13 @@ fn check_for(target: &str) -> CheckResult {
     all_of(vec![check.named(&format!("fairpath-net for {target}"))])
 }
 
+/// Returns whether C code can be compiled for the target. Installs Debian's MinGW for Windows where
+/// that is allowed.
 fn has_c_compiler(target: &str) -> bool {
+    let mingw = || steps::succeeds("x86_64-w64-mingw32-gcc", &["--version"]);
+    let install = "apt-get update -q && apt-get install -y -q --no-install-recommends gcc-mingw-w64-x86-64";
     match target {
-        "x86_64-pc-windows-gnu" => steps::succeeds("x86_64-w64-mingw32-gcc", &["--version"]),
+        "x86_64-pc-windows-gnu" => mingw() || (steps::succeeds("sh", &["-c", install]) && mingw()),
         _ => cfg!(target_os = "macos"),
     }
 }
