@@ -20,7 +20,8 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
         title: "Play patterns: how often do predictions hit?",
         source: "Shi 2014 tables 4, 6, fig 8, 12",
         about: "The predictions of play-pattern-error (X10), counted instead of averaged: a hit is within 45 pixels of where the player really \
-                was (scaled by top speed on a recording), and the total is the mean over the seven delays. Shi 2014's table 6 stands beside \
+                was (scaled by top speed on a recording), and the total is the mean over the seven delays. TDM keeps the acceleration; EKB follows friends and fights as strength \
+                allows; OAEKB does so around walls; a hybrid is TDM on a straight course. Shi 2014's table 6 stands beside \
                 ours.",
         ..DECLARATION
     },

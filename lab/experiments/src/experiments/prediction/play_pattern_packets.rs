@@ -20,7 +20,8 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
         source: "Shi 2014 fig 9, 13",
         about: "Packets per player and second without lag: a predictor starts again from what is known whenever it is off by more than 45 pixels \
                 (scaled by top speed on a recording), at the beginning of every life, and after five seconds. The matches are those of \
-                play-pattern-error (X10). Shi 2014 shows this as figures only. Intervals are 95 %, Student's t over players.",
+                play-pattern-error (X10). TDM keeps the acceleration; EKB follows friends and fights as strength \
+                allows; OAEKB does so around walls; a hybrid is TDM on a straight course. Shi 2014 shows this as figures only. Intervals are 95 %, Student's t over players.",
         ..DECLARATION
     },
     run,
