@@ -90,7 +90,7 @@ impl<V: Planar> Owner<V> {
         self
     }
 
-    /// Takes this frame's true state, every frame, and returns a DR vector when one is due.
+    /// Takes the true state and returns a DR vector when one is due. Call it every frame.
     ///
     /// `now` must not go backwards. Of several observations within one step of the wire's time grid
     /// (1 ms by default) at most one generates a DR vector, unless the entity jumps.

@@ -59,7 +59,7 @@ pub struct Bounds {
 /// later client the most precise selector wins: address, then host, then number, then all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientSelector {
-    /// All clients, also those that come later.
+    /// All clients, including clients that connect later.
     All,
     /// The client with this number. The first to send a packet is 1.
     Nth(u32),

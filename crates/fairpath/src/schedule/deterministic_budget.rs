@@ -36,7 +36,7 @@ pub struct DeterministicBudget {
     sharing: Sharing,
     keeps_budget: bool,
     turns: PairTable<NextTurn>,
-    /// Copies granted for each entity, less those that were sent.
+    /// Copies granted for each entity, minus the copies already sent.
     balances: BTreeMap<EntityId, f64>,
     /// Reused from trigger to trigger.
     frequencies: Vec<f64>,

@@ -9,7 +9,7 @@ pub struct EveryNth {
 }
 
 impl EveryNth {
-    /// Sends every `n`-th DR vector; zero counts as one.
+    /// Sends every `n`-th DR vector, beginning with the first; zero counts as one.
     pub fn new(n: u64) -> Self {
         Self { n: n.max(1) }
     }

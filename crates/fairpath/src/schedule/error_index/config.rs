@@ -7,7 +7,8 @@ use crate::time::Span;
 /// `docs/src/benchmarks/error-index.md` has all of it, and the data it was judged on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorIndexConfig {
-    /// The budget for each trigger of any entity, in DR vectors or bytes. No default.
+    /// The budget for each trigger of any entity, in DR vectors or bytes: in the
+    /// unit in which departures are reported. No default.
     ///
     /// Zero sends every entity to every receiver once and then nothing. From one DR vector for each
     /// receiver on, no choice is needed: every receiver is sent every copy that reduces its error.

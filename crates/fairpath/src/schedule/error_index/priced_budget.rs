@@ -63,7 +63,7 @@ impl PricedBudget {
         self.entities.len()
     }
 
-    /// Adds an entity to those that share the budget, and sets when its newest DR vector freezes.
+    /// Adds an entity that shares the budget, and sets when its newest DR vector freezes.
     pub(super) fn add_entity(&mut self, entity: EntityId, freezes_at: Option<SharedInstant>) {
         self.entities.entry(entity).or_default().freezes_at = freezes_at;
     }

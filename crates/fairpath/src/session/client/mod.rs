@@ -473,7 +473,8 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Leaves for good: the server removes this client's objects, and the session is over.
+    /// Leaves for good: the server removes this client's objects, and the session
+    /// cannot be resumed.
     pub fn leave(&mut self, now: LocalInstant) {
         self.close(CloseReason::Finished, now);
         self.lose_session();
