@@ -20,8 +20,8 @@
 //! * A receiver decodes each datagram, and answers with feedback as bytes. With
 //!   [`Spoke::synchronised`] it also estimates the sender's clock through its own links.
 //! * A [`Watch`] sees exports, departures, arrivals and feedback, and can make receivers lie.
-//! * An [`Observer`] in [`Star::observers`] knows every true arrival of one entity's DR vectors, and
-//!   integrates the distance between the exported path and the one that each receiver follows.
+//! * An [`Observer`] in [`Star::observers`] knows every true arrival of one entity's DR vectors,
+//!   and integrates the distance between the exported path and the one that each receiver follows.
 //!
 //! A tick is [`Star::run_until`], then observing and [`Star::export`], then [`Star::send_due`]. The
 //! sender's clock is the shared clock. The same seeds give the same run, bit for bit.
@@ -101,6 +101,7 @@ pub struct Star<V: Planar, W: Watch<V> = ()> {
     agenda: EventQueue<Event>,
     /// When departures were last asked for. A deadline still there waits for the next tick.
     polled: Option<SharedInstant>,
+    sends_at_ticks: bool,
 }
 
 #[derive(Debug)]
@@ -134,13 +135,33 @@ impl<V: Planar> Star<V> {
             ends: BTreeMap::new(),
             agenda: EventQueue::starting_at(begin),
             polled: None,
+            sends_at_ticks: false,
         }
+    }
+
+    /// Makes copies leave in [`send_due`](Self::send_due) only, like those of a server that sends
+    /// in its ticks. Default: [`run_until`](Self::run_until) sends each at the instant it is
+    /// due.
+    #[must_use]
+    pub fn sending_at_ticks(mut self) -> Self {
+        self.sends_at_ticks = true;
+        self
     }
 
     /// Replaces the watch.
     pub fn watched_by<W: Watch<V>>(self, watch: W) -> Star<V, W> {
-        let Self { dispatcher, watch: (), observers, horizon, precision, ends, agenda, polled } = self;
-        Star { dispatcher, watch, observers, horizon, precision, ends, agenda, polled }
+        let Self {
+            dispatcher,
+            watch: (),
+            observers,
+            horizon,
+            precision,
+            ends,
+            agenda,
+            polled,
+            sends_at_ticks,
+        } = self;
+        Star { dispatcher, watch, observers, horizon, precision, ends, agenda, polled, sends_at_ticks }
     }
 }
 
@@ -192,6 +213,7 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
         loop {
             let arrives = self.agenda.next_at().filter(|at| *at <= now);
             let leaves = self.dispatcher.poll_deadline().filter(|at| self.polled < Some(*at) && *at < now);
+            let leaves = leaves.filter(|_| !self.sends_at_ticks);
             match (arrives, leaves) {
                 (Some(arrives), leaves) if leaves.is_none_or(|leaves| arrives <= leaves) => self.step(),
                 (_, Some(leaves)) => self.send_due(leaves.max(self.agenda.now())),

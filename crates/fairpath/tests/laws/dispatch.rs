@@ -94,7 +94,9 @@ impl World {
         let ears = Ears { random: random.fork(3), confirms: 1.0, is_complete, heard: BTreeMap::new() };
         let mut world = Self {
             owner: Owner::new(TANK, Trigger::within(THRESHOLD)),
-            star: Star::new(config, scheduler, random.fork(1), SharedInstant::ZERO).watched_by(ears),
+            star: Star::new(config, scheduler, random.fork(1), SharedInstant::ZERO)
+                .sending_at_ticks()
+                .watched_by(ears),
             random: random.fork(2),
             loss,
             tick: 0,
@@ -137,11 +139,12 @@ impl World {
 
     fn step(&mut self) {
         let now = self.now();
-        self.star.run_until(now);
         if let Some(export) = self.owner.observe(Observation::Moved(self.truth), now).unwrap() {
             self.star.export(&export, now);
         }
         self.star.send_due(now);
+        // What arrives during a tick is read at its end, after the decisions.
+        self.star.run_until(now);
         for (receiver, error) in self.errors() {
             *self.error_sums.entry(receiver).or_default() += error.min(100.0);
         }
@@ -208,18 +211,20 @@ fn minute(number: usize, loses: bool, is_complete: bool, seed: u64) -> (f64, f64
 #[test]
 fn what_is_lost_is_told_again_as_soon_as_that_is_known() {
     for number in 0..SCHEDULERS {
-        let summed_up = |loses, is_complete| {
-            let minutes = (0..8).map(|seed| minute(number, loses, is_complete, seed));
-            minutes.fold((0.0, 0.0), |sum, (error, copies)| (sum.0 + error / 8.0, sum.1 + copies / 8.0))
+        let is_broadcast = number == BROADCAST;
+        // The bound for broadcast is close: eight minutes leave it to chance.
+        let seeds: u32 = if is_broadcast { 64 } else { 8 };
+        let mean_over_seeds = |loses, is_complete| {
+            let minutes = (0..seeds).map(|seed| minute(number, loses, is_complete, seed.into()));
+            let sum = minutes.fold((0.0, 0.0), |sum, minute| (sum.0 + minute.0, sum.1 + minute.1));
+            (sum.0 / f64::from(seeds), sum.1 / f64::from(seeds))
         };
-        let ((kept, _), (unknown, usual)) = (summed_up(false, true), summed_up(true, false));
-        let (known, copies) = summed_up(true, true);
+        let ((kept, _), (unknown, usual)) = (mean_over_seeds(false, true), mean_over_seeds(true, false));
+        let (known, copies) = mean_over_seeds(true, true);
         assert!(known < unknown, "scheduler {number}: {known} instead of {unknown}, {kept} without loss");
         assert!(copies < 1.3 * usual, "scheduler {number}: {copies} copies instead of {usual}");
         // Under broadcast a receiver is off for a round trip, and not until the tank turns again.
-        // A fifth of what the loss costs otherwise, and what eight minutes leave to chance.
-        let is_broadcast = number == BROADCAST;
-        assert!(!is_broadcast || known - kept < 0.25 * (unknown - kept), "{kept}, {known}, {unknown}");
+        assert!(!is_broadcast || known - kept < 0.2 * (unknown - kept), "{kept}, {known}, {unknown}");
     }
 }
 
@@ -351,8 +356,7 @@ fn what_is_hidden_is_left_and_what_is_shown_is_joined() {
 #[test]
 fn one_by_one_receivers_get_what_all_get_together() {
     // The same game for two dispatchers. One is asked what is to leave for anybody, the other for
-    // one
-    // receiver after the other, as a server fills packets; both say when to ask again.
+    // one receiver after the other, as a server fills packets; both say when to ask again.
     law!((any::<u64>(), 0..SCHEDULERS), |(seed, number)| {
         let make = || {
             let mut dispatcher =
