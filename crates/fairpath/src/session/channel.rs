@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::bucket::Bucket;
 use super::error::{CallError, CloseReason};
 use super::limits::{
-    CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, QUICKEST_BYTES_MAX, QUICKEST_WINDOW, UNRELIABLE_MAX,
+    CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, OUTBOX_MESSAGES_MAX, PAGE_BYTES, QUICKEST_BYTES_MAX,
+    QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
 use super::manifest::{Manifest, hold};
 use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
@@ -54,6 +55,8 @@ pub(super) struct Channel {
     departed: Departed,
     arrived: Arrived,
     budget: Bucket,
+    /// Announcements of objects take at most half of the budget: motion has the other half.
+    pages: Bucket,
     round_trip: DelayEstimate,
     statistics: Statistics,
     /// After an attempt at a datagram failed: no further attempt before this.
@@ -113,6 +116,7 @@ impl Channel {
             departed: Departed::new(random),
             arrived: Arrived::default(),
             budget: Bucket::new(budget.bytes_per_sec.into(), budget.burst_bytes.into()),
+            pages: Bucket::new(0.5 * f64::from(budget.bytes_per_sec), budget.burst_bytes.into()),
             round_trip: DelayEstimate::default(),
             statistics: Statistics::default(),
             not_before: LocalInstant::from_micros(i64::MIN),
@@ -135,9 +139,25 @@ impl Channel {
 
     /// Announces an object. Its states and calls by datagram wait until the peer knows it.
     pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
+        let bytes = self.outbox.bytes();
         let number = self.outbox.push(message)?;
+        self.pages.spend((self.outbox.bytes() - bytes) as f64);
         self.announced.insert(object, number);
         Ok(())
+    }
+
+    /// Returns whether to announce another object now.
+    pub(super) fn has_room_for_page(&mut self, now: Now) -> bool {
+        self.has_room_in_outbox() && self.pages.level(now.local) > 0.0
+    }
+
+    /// Returns when to announce another object; `None` before the peer confirms earlier ones.
+    pub(super) fn page_at(&self, now: Now) -> Option<LocalInstant> {
+        self.has_room_in_outbox().then(|| self.pages.when(1.0, now.local))
+    }
+
+    fn has_room_in_outbox(&self) -> bool {
+        self.outbox.bytes() < PAGE_BYTES && self.outbox.messages() < OUTBOX_MESSAGES_MAX / 2
     }
 
     /// Numbers the groups of an announcement, so that the peer can tell newer values from older.

@@ -1,4 +1,6 @@
-use super::limits::OBJECTS_PER_CLIENT_MAX;
+use super::limits::{GROUPS_MAX, OBJECTS_PER_CLIENT_MAX};
+use super::value::{Value, ValueType};
+use crate::converge::Convergence;
 use crate::motion::MotionKind;
 use crate::time::Span;
 use crate::trigger::Trigger;
@@ -13,20 +15,40 @@ pub struct ClassId(pub u32);
 /// use fairpath::session::Class;
 /// use fairpath::{MotionKind, Span, Trigger};
 ///
-/// let tank = Class::new(Trigger::within(0.3)).with_model(MotionKind::Circular).claimable();
+/// let tank = Class::within(0.3).circular().claimable();
 /// let scenery =
 ///     Class::new(Trigger::Every(Span::from_secs(5))).with_model(MotionKind::Static).server_only();
+/// let scoreboard = Class::without_motion().server_only();
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
+    /// Its name in the fingerprint of the [`Protocol`](super::Protocol); empty for plain bytes.
+    pub(super) name: String,
+    /// The type that its objects are created with; `None` for plain bytes.
+    pub(super) creation: Option<ValueType>,
+    /// The typed state groups, by ascending numbers.
+    pub(super) states: Vec<StateGroup>,
+    /// One bit for each state group that the server sets, whoever owns the object.
+    pub(super) server_groups: u32,
+    pub(super) has_motion: bool,
     pub(super) trigger: Trigger,
     pub(super) model: MotionKind,
     pub(super) sends_attitude: bool,
     pub(super) rates: Rates,
+    pub(super) smoothing: Convergence,
     pub(super) is_claimable: bool,
     pub(super) is_server_only: bool,
     pub(super) outlives_owner: bool,
     pub(super) per_client_max: usize,
+}
+
+/// A state group with a type.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StateGroup {
+    pub(super) name: String,
+    pub(super) group: u8,
+    pub(super) is_servers: bool,
+    pub(super) value: ValueType,
 }
 
 /// Limits of how often each receiver is sent updates of an object.
@@ -52,15 +74,45 @@ impl Class {
     /// Returns a class of objects sent when `trigger` fires, predicted at constant velocity.
     pub fn new(trigger: Trigger) -> Self {
         Self {
+            name: String::new(),
+            creation: None,
+            states: Vec::new(),
+            server_groups: 0,
+            has_motion: true,
             trigger,
             model: MotionKind::default(),
             sends_attitude: false,
             rates: Rates::default(),
+            smoothing: Convergence::default(),
             is_claimable: false,
             is_server_only: false,
             outlives_owner: false,
             per_client_max: OBJECTS_PER_CLIENT_MAX,
         }
+    }
+
+    /// Returns a class of moving objects: receivers are wrong by at most `threshold`, in world
+    /// units, as long as updates arrive. Default model: constant velocity.
+    pub fn within(threshold: f64) -> Self {
+        Self::new(Trigger::within(threshold))
+    }
+
+    /// Returns a class of objects without a position, for state and calls only: a scoreboard, a
+    /// team. Every client sees them, unless the [`Scope`](super::Scope) hides them.
+    pub fn without_motion() -> Self {
+        Self { has_motion: false, ..Self::new(Trigger::AnyOf(Vec::new())) }
+    }
+
+    /// Predicts circles, for objects that steer: cars, ships, tanks.
+    #[must_use]
+    pub fn circular(self) -> Self {
+        self.with_model(MotionKind::Circular)
+    }
+
+    /// Predicts constant acceleration, for objects that fall or are thrown.
+    #[must_use]
+    pub fn quadratic(self) -> Self {
+        self.with_model(MotionKind::Quadratic)
     }
 
     /// Sets the motion model. Default [`MotionKind::Linear`].
@@ -82,6 +134,49 @@ impl Class {
     pub fn with_rates(mut self, rates: Rates) -> Self {
         self.rates = rates;
         self
+    }
+
+    /// Sets how corrections are smoothed where objects are drawn. Default
+    /// [`Convergence::default`].
+    #[must_use]
+    pub fn with_smoothing(mut self, smoothing: Convergence) -> Self {
+        self.smoothing = smoothing;
+        self
+    }
+
+    /// Adds a state that the owner of an object sets: the newest value reaches every viewer.
+    ///
+    /// # Panics
+    /// If the class has 32 states already, or one of this type or name.
+    #[must_use]
+    pub fn state<T: Value>(self, name: &str) -> Self {
+        self.with_state::<T>(name, false)
+    }
+
+    /// Adds a state that the server sets, also for objects of clients: health, score.
+    ///
+    /// # Panics
+    /// If the class has 32 states already, or one of this type or name.
+    #[must_use]
+    pub fn server_state<T: Value>(self, name: &str) -> Self {
+        self.with_state::<T>(name, true)
+    }
+
+    /// Reserves a state group of plain bytes for the server, also for objects of clients.
+    #[must_use]
+    pub fn server_group(mut self, group: u8) -> Self {
+        self.server_groups |= 1 << (usize::from(group) % GROUPS_MAX);
+        self
+    }
+
+    fn with_state<T: Value>(mut self, name: &str, is_servers: bool) -> Self {
+        let value = ValueType::of::<T>();
+        let is_new = self.states.iter().all(|state| state.value != value && state.name != name);
+        assert!(is_new, "{value:?} or the name {name} already identifies a state of the class");
+        assert!(self.states.len() < GROUPS_MAX, "a class has at most {GROUPS_MAX} states");
+        let group = self.states.len() as u8;
+        self.states.push(StateGroup { name: name.into(), group, is_servers, value });
+        if is_servers { self.server_group(group) } else { self }
     }
 
     /// Lets clients claim objects of the class: a ball, a door, a vehicle. The first claim that
@@ -111,5 +206,30 @@ impl Class {
     pub fn at_most(mut self, per_client_max: usize) -> Self {
         self.per_client_max = per_client_max;
         self
+    }
+
+    pub(super) fn state_group(&self, group: u8) -> Option<&StateGroup> {
+        self.states.iter().find(|state| state.group == group)
+    }
+
+    /// Returns the typed state group with values of type `T`.
+    pub(super) fn group_of<T: Value>(&self) -> Option<&StateGroup> {
+        self.states.iter().find(|state| state.value == ValueType::of::<T>())
+    }
+
+    /// Returns whether the server sets this group, whoever owns the object.
+    pub(super) fn is_servers(&self, group: u8) -> bool {
+        self.server_groups >> group & 1 == 1
+    }
+
+    /// Returns what the fingerprint of the protocol covers of the class, besides names.
+    pub(super) fn shape(&self) -> String {
+        let Self { has_motion, sends_attitude, server_groups, creation, .. } = self;
+        let model = match self.model {
+            // How long its curve is belongs to each DR vector.
+            MotionKind::Hermite { .. } => "Hermite".into(),
+            other => format!("{other:?}"),
+        };
+        format!("{has_motion} {sends_attitude} {server_groups:x} {} {model}", creation.is_some())
     }
 }

@@ -17,6 +17,8 @@ pub enum MessageError {
     OutOfRange,
     /// The kind of message, target, delivery class or reason is unknown.
     UnknownKind(u8),
+    /// A greeting of another version of the session protocol.
+    OtherVersion(u8),
 }
 
 impl fmt::Display for MessageError {
@@ -27,6 +29,7 @@ impl fmt::Display for MessageError {
             Self::NotCanonical => write!(f, "the message is not in canonical form"),
             Self::OutOfRange => write!(f, "a number or a length is out of range"),
             Self::UnknownKind(kind) => write!(f, "unknown kind {kind}"),
+            Self::OtherVersion(version) => write!(f, "the peer uses version {version} of the session protocol"),
         }
     }
 }

@@ -76,6 +76,12 @@ coded! {
         ClockJumped = 14, "the shared clock jumped";
         /// The application closed the connection.
         Dismissed = 15, "the application closed the connection";
+        /// The server runs another game.
+        WrongGame = 17, "the server runs another game";
+        /// The server runs another version of the game.
+        WrongGameVersion = 18, "the server runs another version of the game; update the older one";
+        /// Name and version of the game agree, but not its classes or calls.
+        WrongProtocol = 19, "the server's classes or calls differ; build server and client from one Protocol";
     }
 }
 
@@ -109,6 +115,9 @@ coded! {
         CalleeBusy = 11, "the called peer has too many calls waiting";
         /// An [`Interceptor`](super::Interceptor) of the game refused to create the object.
         NotCreated = 12, "the game refused to create the object";
+        /// A creation value, a state or the argument of a call is not of the type that the
+        /// [`Protocol`](super::Protocol) gives it.
+        WrongType = 14, "a value is not of the type that the protocol gives it";
     }
 }
 
@@ -141,6 +150,12 @@ pub enum CallError {
     TooLong,
     /// Too many messages are unconfirmed.
     Full,
+    /// Too many calls in a short time: at most [`CALLS_PER_SEC`](super::limits::CALLS_PER_SEC).
+    TooFast,
+    /// The protocol has no call with a value of this Rust type.
+    NotInProtocol(&'static str),
+    /// The value cannot be encoded: its `Serialize` failed.
+    NotEncodable(&'static str),
 }
 
 impl fmt::Display for CallError {
@@ -151,6 +166,11 @@ impl fmt::Display for CallError {
             Self::NotOwner(object) => write!(f, "another peer owns object {}", object.0),
             Self::TooLong => write!(f, "the call has too many bytes for its delivery class"),
             Self::Full => write!(f, "too many messages are unconfirmed; try again later"),
+            Self::TooFast => write!(f, "too many calls in a short time; try again later"),
+            Self::NotInProtocol(name) => {
+                write!(f, "the protocol has no call with a {name}; add it with Protocol::call")
+            }
+            Self::NotEncodable(name) => write!(f, "cannot encode a {name}: its Serialize failed"),
         }
     }
 }
@@ -180,8 +200,27 @@ pub enum ObjectError {
     /// The observed state has a number that is not finite, or greater than
     /// [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
     NotFinite(EntityId),
+    /// The state is true for an instant more than
+    /// [`OBSERVED_LATE_MAX`](crate::owner::OBSERVED_LATE_MAX) ago. The observation was ignored.
+    TooOld(EntityId),
+    /// The state is true for an instant more than
+    /// [`OBSERVED_AHEAD_MAX`](crate::owner::OBSERVED_AHEAD_MAX) ahead. The observation was ignored.
+    TooFarAhead(EntityId),
+    /// The state is true for an instant before the last observation. The observation was ignored.
+    OutOfOrder(EntityId),
     /// Too many messages are unconfirmed.
     Full,
+    /// Too many objects were created, destroyed, claimed or released in a short time: at most
+    /// [`REQUESTS_PER_SEC`](super::limits::REQUESTS_PER_SEC).
+    TooFast,
+    /// The server sets this state group, or the owner of the object does.
+    NotYourGroup(EntityId, u8),
+    /// The protocol has no class, or the object's class no state, of this Rust type.
+    NotInProtocol(&'static str),
+    /// The value cannot be encoded: its `Serialize` failed.
+    NotEncodable(&'static str),
+    /// The class has motion and needs a first state, or has none and takes no state.
+    WrongMotion,
 }
 
 impl fmt::Display for ObjectError {
@@ -200,7 +239,31 @@ impl fmt::Display for ObjectError {
             Self::NotFinite(object) => {
                 write!(f, "the observed state of object {} has a number that is not finite", object.0)
             }
+            Self::TooOld(object) => {
+                write!(f, "the observed state of object {} is more than a second old", object.0)
+            }
+            Self::TooFarAhead(object) => {
+                write!(f, "the observed state of object {} lies more than 100 ms in the future", object.0)
+            }
+            Self::OutOfOrder(object) => {
+                write!(f, "a later state of object {} was observed before", object.0)
+            }
             Self::Full => write!(f, "too many messages are unconfirmed; try again later"),
+            Self::TooFast => write!(f, "too many objects created or destroyed in a short time; try again later"),
+            Self::NotYourGroup(object, group) => {
+                write!(f, "another peer sets state group {group} of object {}", object.0)
+            }
+            Self::NotInProtocol(name) => write!(
+                f,
+                "the protocol has no {name} here; add it with Protocol::class, Class::state or \
+                 Class::server_state"
+            ),
+            Self::NotEncodable(name) => write!(f, "cannot encode a {name}: its Serialize failed"),
+            Self::WrongMotion => write!(
+                f,
+                "a class with motion needs a first state (create), a class without motion takes none \
+                 (create_motionless)"
+            ),
         }
     }
 }

@@ -45,13 +45,26 @@ pub const CREATION_BYTES_MAX: usize = 1024;
 /// Most bytes of a reliable call.
 pub const CALL_BYTES_MAX: usize = 16 * 1024;
 
+/// Most bytes of the name of a game.
+pub const GAME_NAME_BYTES_MAX: usize = 64;
+
+/// Most bytes of a DR vector in an announcement: the greatest numbers of the longest model.
+pub(super) const MOTION_BYTES_MAX: usize = 512;
+
+/// Unconfirmed bytes on the stream to a client below which the server announces more objects.
+///
+/// 16 KiB: with a round trip of 200 ms, some 50 kB a second, more than the default budget. More: a
+/// call waits longer behind announcements. Less: a far client takes longer to see a full world.
+pub const PAGE_BYTES: usize = 16 * 1024;
+
 /// Most bytes of [`ClientConfig::authentication`](super::ClientConfig::authentication).
 pub const AUTHENTICATION_BYTES_MAX: usize = 1024;
 
 /// Most bytes of a message on the stream: the longest announces an object with all groups full.
 pub const STREAM_MESSAGE_BYTES_MAX: usize = 32 * 1024;
 const _: () = assert!(
-    CREATION_BYTES_MAX + GROUPS_MAX * (DATAGRAM_ITEM_BYTES_MAX + 16) + 64 < STREAM_MESSAGE_BYTES_MAX
+    CREATION_BYTES_MAX + MOTION_BYTES_MAX + GROUPS_MAX * (DATAGRAM_ITEM_BYTES_MAX + 16) + 64
+        < STREAM_MESSAGE_BYTES_MAX
         && CALL_BYTES_MAX + 64 < STREAM_MESSAGE_BYTES_MAX
 );
 

@@ -7,9 +7,11 @@
 use super::codec::{MessageError, Reader, put_bytes, put_signed, put_varint};
 use super::error::{CloseReason, Refusal};
 use super::limits::{
-    AUTHENTICATION_BYTES_MAX, CALL_BYTES_MAX, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, GROUPS_MAX,
-    OUTBOX_BYTES_MAX, QUICKEST_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW,
+    AUTHENTICATION_BYTES_MAX, CALL_BYTES_MAX, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX,
+    GAME_NAME_BYTES_MAX, GROUPS_MAX, MOTION_BYTES_MAX, OUTBOX_BYTES_MAX, QUICKEST_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW,
 };
+use super::protocol::GameId;
+use super::settings::Settings;
 use super::{ClassId, ClientId, Party, Token};
 use crate::clock::{Reply, Request};
 use crate::number::EntityId;
@@ -17,10 +19,10 @@ use crate::place::Placement;
 use crate::time::SharedInstant;
 
 /// The version of the session protocol.
-pub const SESSION_VERSION: u8 = 1;
+pub const SESSION_VERSION: u8 = 2;
 
 /// A message on the ordered stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Message {
     /// The client's first message: its identity, and the session to resume.
     Hello(Hello),
@@ -58,7 +60,9 @@ pub struct Hello {
     /// Dimensions of the world, 2 or 3.
     pub dimensions: u8,
     /// Fingerprint of the precision of DR vectors.
-    pub fingerprint: u32,
+    pub precision: u32,
+    /// The game: the server's must be the same.
+    pub game: GameId,
     /// Proof of the player's identity, for the server's [`Admission`](super::Admission).
     pub authentication: Vec<u8>,
     /// A request for the server's time.
@@ -79,7 +83,7 @@ pub struct Resume {
 }
 
 /// The server's answer to [`Hello`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Welcome {
     /// The client's id in this session.
     pub client: ClientId,
@@ -89,6 +93,8 @@ pub struct Welcome {
     pub epoch: u64,
     /// How clients place updates.
     pub placement: Placement,
+    /// The settings that clients take from the server.
+    pub settings: Settings,
     /// The answer to the client's request for the time.
     pub clock: Reply,
     /// Whether the session is new.
@@ -128,6 +134,8 @@ pub struct Announcement {
     pub term: u64,
     /// The bytes it was created with.
     pub creation: Vec<u8>,
+    /// Its newest DR vector, as a message of one DR vector; empty if it has none.
+    pub motion: Vec<u8>,
     /// The state groups with a value, ascending.
     pub groups: Vec<Group>,
 }
@@ -441,7 +449,10 @@ fn decode_reply(reader: &mut Reader<'_>) -> Result<Reply, MessageError> {
 impl Hello {
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend([HELLO, self.version, self.dimensions]);
-        out.extend(self.fingerprint.to_le_bytes());
+        out.extend(self.precision.to_le_bytes());
+        put_bytes(out, self.game.name.as_bytes());
+        put_varint(out, self.game.version.into());
+        out.extend(self.game.fingerprint.to_le_bytes());
         put_bytes(out, &self.authentication);
         put_varint(out, self.clock.id.into());
         out.push(u8::from(self.resume.is_some()));
@@ -453,8 +464,18 @@ impl Hello {
     }
 
     fn decode(reader: &mut Reader<'_>) -> Result<Self, MessageError> {
-        let [version, dimensions] = reader.array()?;
-        let fingerprint = u32::from_le_bytes(reader.array()?);
+        let version = reader.u8()?;
+        if version != SESSION_VERSION {
+            // What follows is written in another way.
+            return Err(MessageError::OtherVersion(version));
+        }
+        let dimensions = reader.u8()?;
+        let precision = u32::from_le_bytes(reader.array()?);
+        let name = std::str::from_utf8(reader.bytes(GAME_NAME_BYTES_MAX)?);
+        let name = name.map_err(|_| MessageError::NotCanonical)?.to_owned();
+        let game_version = reader.varint_u32()?;
+        let fingerprint = u64::from_le_bytes(reader.array()?);
+        let game = GameId { name, version: game_version, fingerprint };
         let authentication = reader.bytes(AUTHENTICATION_BYTES_MAX)?.to_vec();
         let clock = Request { id: reader.varint_u32()? };
         let resume = if reader.flag()? {
@@ -463,7 +484,7 @@ impl Hello {
         } else {
             None
         };
-        Ok(Self { version, dimensions, fingerprint, authentication, clock, resume })
+        Ok(Self { version, dimensions, precision, game, authentication, clock, resume })
     }
 }
 
@@ -477,6 +498,7 @@ impl Welcome {
             Placement::Global => 1,
             Placement::Hop => 2,
         });
+        self.settings.encode(out);
         encode_reply(&self.clock, out);
         match &self.outcome {
             Outcome::New(first, count) => put(out, 0, &[(*first).into(), (*count).into()]),
@@ -496,6 +518,7 @@ impl Welcome {
             2 => Placement::Hop,
             other => return Err(MessageError::UnknownKind(other)),
         };
+        let settings = Settings::decode(reader)?;
         let clock = decode_reply(reader)?;
         let outcome = if reader.flag()? {
             Outcome::Resumed(Received::decode(reader)?)
@@ -503,7 +526,7 @@ impl Welcome {
             let (first, count) = ids(reader)?;
             Outcome::New(first, count)
         };
-        Ok(Self { client, token, epoch, placement, clock, outcome })
+        Ok(Self { client, token, epoch, placement, settings, clock, outcome })
     }
 }
 
@@ -540,6 +563,7 @@ impl Announcement {
     fn encode(&self, kind: u8, out: &mut Vec<u8>) {
         put(out, kind, &[self.object.0.into(), u64::from(self.class.0), self.owner.code(), self.term]);
         put_bytes(out, &self.creation);
+        put_bytes(out, &self.motion);
         out.push(self.groups.len() as u8);
         self.groups.iter().for_each(|group| group.encode(out));
     }
@@ -548,6 +572,7 @@ impl Announcement {
         let (object, class) = (object(reader)?, ClassId(reader.varint_u32()?));
         let (owner, term) = (party(reader)?, reader.varint()?);
         let creation = reader.bytes(CREATION_BYTES_MAX)?.to_vec();
+        let motion = reader.bytes(MOTION_BYTES_MAX)?.to_vec();
         let count = usize::from(reader.u8()?);
         if count > GROUPS_MAX {
             return Err(MessageError::OutOfRange);
@@ -560,7 +585,7 @@ impl Announcement {
             }
             groups.push(group);
         }
-        Ok(Self { object, class, owner, term, creation, groups })
+        Ok(Self { object, class, owner, term, creation, motion, groups })
     }
 }
 
@@ -631,7 +656,10 @@ impl Frames {
             Err(MessageError::Truncated) => return Ok(None),
             Err(_) => return Err(CloseReason::Malformed),
         };
-        let message = Message::decode(bytes).map_err(|_| CloseReason::Malformed)?;
+        let message = Message::decode(bytes).map_err(|error| match error {
+            MessageError::OtherVersion(_) => CloseReason::WrongVersion,
+            _ => CloseReason::Malformed,
+        })?;
         let used = self.buffered.len() - reader.left();
         self.buffered.drain(..used);
         Ok(Some(message))

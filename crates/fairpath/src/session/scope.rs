@@ -18,7 +18,8 @@ pub struct ScopeObject<'a, V: Planar> {
     pub owner: Party,
     /// The bytes it was created with.
     pub creation: &'a [u8],
-    /// Where the server places it now; `None` before its first DR vector.
+    /// Where the server places it now; `None` if its class has no motion. Objects whose first state
+    /// is not known are not passed to a scope: no client but their owner sees them.
     pub state: Option<State<V>>,
 }
 
@@ -59,7 +60,8 @@ impl<V: Planar> Scope<V> for Everything {
     }
 }
 
-/// A client sees objects near its own objects. A client without objects sees every object.
+/// A client sees objects near its own objects. A client without objects sees every object. Objects
+/// without motion are near everything.
 #[derive(Clone, Copy, Debug)]
 pub struct Within {
     /// Distance below which an object becomes visible.
@@ -84,8 +86,8 @@ impl<V: Planar> Scope<V> for Within {
     }
 }
 
-/// A client sees the `count` objects of other owners nearest to its own. Without objects it sees
-/// none.
+/// A client sees the `count` objects of other owners nearest to its own, and all objects without
+/// motion. Without objects of its own it sees only the latter.
 ///
 /// For crowds: the bytes and the cost of a client are bounded, however many objects there are. A
 /// new object becomes visible at the next check
@@ -107,8 +109,14 @@ impl Nearest {
 
 impl<V: Planar> Scope<V> for Nearest {
     /// Visibility stays as it is until the next check of all objects.
-    fn sees(&mut self, _: ClientId, _: &ScopeObject<'_, V>, _: &[ScopeObject<'_, V>], is_seen: bool) -> bool {
-        is_seen
+    fn sees(
+        &mut self,
+        _: ClientId,
+        object: &ScopeObject<'_, V>,
+        _: &[ScopeObject<'_, V>],
+        is_seen: bool,
+    ) -> bool {
+        is_seen || object.state.is_none()
     }
 
     fn choose(
@@ -130,7 +138,8 @@ impl<V: Planar> Scope<V> for Nearest {
             others.select_nth_unstable_by(self.count, |one, other| one.0.total_cmp(&other.0));
             others.truncate(self.count);
         }
-        others.into_iter().map(|(_, object)| object).collect()
+        let motionless = objects.iter().filter(|sight| sight.state.is_none()).map(|sight| sight.object);
+        others.into_iter().map(|(_, object)| object).chain(motionless).collect()
     }
 }
 
@@ -178,11 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_eyes_sees_nothing_and_nowhere_is_not_near() {
+    fn without_eyes_only_objects_without_motion_are_seen() {
         let nowhere = ScopeObject { state: None, ..sight(2, 2, 0.0) };
         let there = sight(3, 2, 5.0);
         let mut nearest = Nearest { count: 4 };
-        assert_eq!(nearest.choose(ME, &[nowhere, there], &[], &|_| false), []);
-        assert_eq!(nearest.choose(ME, &[nowhere, there], &[sight(1, 1, 0.0)], &|_| false), [EntityId(3)]);
+        assert_eq!(nearest.choose(ME, &[nowhere, there], &[], &|_| false), [EntityId(2)]);
+        let both = nearest.choose(ME, &[nowhere, there], &[sight(1, 1, 0.0)], &|_| false);
+        assert_eq!(both, [EntityId(3), EntityId(2)]);
     }
 }

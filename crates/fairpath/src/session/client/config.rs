@@ -1,18 +1,14 @@
-use std::collections::BTreeMap;
-
 use crate::clock::ClockConfig;
 use crate::session::limits::SILENCE_MAX;
-use crate::session::{Budget, Class, ClassId};
+use crate::session::{Budget, Protocol};
 use crate::time::Span;
-use crate::wire::Precision;
+use crate::vector::Planar;
 
 /// Settings of a client.
 #[derive(Clone, Debug)]
-pub struct ClientConfig {
-    /// The classes of objects. Must equal the server's.
-    pub classes: BTreeMap<ClassId, Class>,
-    /// How numbers are rounded on the wire. Must equal the server's.
-    pub precision: Precision,
+pub struct ClientConfig<V: Planar> {
+    /// The description of the game. The server must use the same.
+    pub protocol: Protocol<V>,
     /// Proof of the player's identity, checked by the server's
     /// [`Admission`](crate::session::Admission). Default empty.
     pub authentication: Vec<u8>,
@@ -25,25 +21,19 @@ pub struct ClientConfig {
     ///
     /// At one frame, receipts travel with the updates of the next frame.
     pub datagram_every: Span,
-    /// How long replicas predict without an update. Default
-    /// [`Replica::HORIZON`](crate::Replica::HORIZON); must equal the horizon of the server's
-    /// dispatcher.
-    pub horizon: Span,
     /// Time without data after which the server counts as lost. Default [`SILENCE_MAX`].
     pub silence_max: Span,
 }
 
-impl ClientConfig {
-    /// Returns the default settings for these classes.
-    pub fn new(classes: impl IntoIterator<Item = (ClassId, Class)>) -> Self {
+impl<V: Planar> ClientConfig<V> {
+    /// Returns the default settings for this game.
+    pub fn new(protocol: impl Into<Protocol<V>>) -> Self {
         Self {
-            classes: classes.into_iter().collect(),
-            precision: Precision::default(),
+            protocol: protocol.into(),
             authentication: Vec::new(),
             clock: ClockConfig::default(),
             budget: Budget::default(),
             datagram_every: Span::ZERO,
-            horizon: Span::from_secs(3),
             silence_max: SILENCE_MAX,
         }
     }

@@ -1,6 +1,6 @@
 use crate::number::EntityId;
 use crate::session::message::Target;
-use crate::session::{ClassId, ClientId, CloseReason, Party, Refusal, Undelivered};
+use crate::session::{ClassId, ClientId, CloseReason, Party, Payload, Refusal, Undelivered};
 
 /// Events for a client's application.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum ClientEvent {
         /// Reliable messages and values that may not have arrived.
         undelivered: Vec<Undelivered>,
     },
-    /// An object has become visible.
+    /// An object has become visible. If its class has motion, its first state is known.
     ObjectEntered {
         /// The object.
         object: EntityId,
@@ -26,6 +26,8 @@ pub enum ClientEvent {
         class: ClassId,
         /// Its owner.
         owner: Party,
+        /// The value it was created with.
+        creation: Payload,
     },
     /// An object is no longer visible.
     ObjectLeft {
@@ -34,13 +36,14 @@ pub enum ClientEvent {
         /// Whether the object was destroyed, and not only left this client's scope.
         is_destroyed: bool,
     },
-    /// A state group of an object owned by another peer has a new value: see
-    /// [`Client::state`](super::Client::state).
+    /// Another peer set a state of an object.
     StateChanged {
         /// The object.
         object: EntityId,
         /// The state group.
         group: u8,
+        /// The new value.
+        value: Payload,
     },
     /// A peer called this client.
     Called {
@@ -49,10 +52,10 @@ pub enum ClientEvent {
         /// The target of the call. The object may not have entered yet, if the call was not
         /// `ReliableOrdered`.
         target: Target,
-        /// The method, as the game numbers it.
+        /// The number of the call.
         method: u32,
-        /// The arguments.
-        bytes: Vec<u8>,
+        /// The argument.
+        call: Payload,
     },
     /// An object has a new owner. If that is this client, call `observe` for it from now on.
     OwnershipChanged {

@@ -50,7 +50,7 @@ impl<V: Planar> Client<V> {
         self.objects.clear();
         self.early.clear();
         self.ids.clear();
-        self.dispatcher = dispatcher(&self.config, &self.random);
+        self.dispatcher = dispatcher(self.horizon, &self.random);
         if self.phase == Phase::Detached {
             self.phase = Phase::Idle;
         }

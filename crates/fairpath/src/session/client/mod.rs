@@ -2,11 +2,13 @@
 
 mod config;
 mod event;
+mod frame;
 mod life;
 mod reconcile;
 
 pub use config::ClientConfig;
 pub use event::ClientEvent;
+pub use frame::ClientFrame;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -14,27 +16,34 @@ use std::ops::Range;
 use crate::clock::{ClockSync, Request};
 use crate::dr_vector::DrVector;
 use crate::number::{EntityId, ReceiverId};
-use crate::owner::Owner;
+use crate::owner::{OBSERVED_AHEAD_MAX, OBSERVED_LATE_MAX, Owner};
 use crate::place::{Placement, Replica};
 use crate::random::Random;
 use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig};
+use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
 use crate::session::limits::{
-    CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EVENTS_MAX, GROUPS_MAX, OBJECTS_PER_CLIENT_MAX,
+    CALLS_BURST, CALLS_PER_SEC, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EVENTS_MAX, GROUPS_MAX,
+    MOTION_BYTES_MAX, OBJECTS_PER_CLIENT_MAX, REQUESTS_BURST, REQUESTS_PER_SEC,
 };
 use crate::session::message::{Announcement, Call, Frames, Hello, Message, Resume, SESSION_VERSION, Target};
 use crate::session::{
-    CallError, Class, ClassId, ClientId, CloseReason, Delivery, ObjectError, Party, Queues, Statistics, Token,
+    CallError, Class, ClassId, ClientId, CloseReason, Delivery, ObjectError, Party, Protocol, Queues,
+    Statistics, Token,
 };
 use crate::state::{Observation, State};
-use crate::time::{LocalInstant, Now, Span};
+use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
-use crate::wire::Precision;
+use crate::wire::{Header, Precision, decode_updates, encode_updates};
 
 /// The client's end of a session. The [module](super) says how to run it.
 #[derive(Debug)]
 pub struct Client<V: Planar> {
-    config: ClientConfig,
+    config: ClientConfig<V>,
+    /// The classes of the protocol, with the server's settings.
+    classes: BTreeMap<ClassId, Class>,
+    /// How long replicas predict without an update. The server's setting.
+    horizon: Span,
     random: Random,
     phase: Phase,
     identity: Option<Identity>,
@@ -46,6 +55,8 @@ pub struct Client<V: Planar> {
     is_synchronised: bool,
     asked_at: LocalInstant,
     heard_at: LocalInstant,
+    /// The latest instant that the client was told.
+    latest: LocalInstant,
     placement: Placement,
     dispatcher: Dispatcher<V>,
     objects: BTreeMap<EntityId, Object<V>>,
@@ -54,6 +65,9 @@ pub struct Client<V: Planar> {
     /// Independent messages that came before the greeting or the clock's synchronisation.
     early_unordered: Vec<Vec<u8>>,
     ids: VecDeque<Range<u32>>,
+    /// The rates beyond which the server would close the connection.
+    requests: Bucket,
+    calls: Bucket,
     closing: Option<CloseReason>,
     events: VecDeque<ClientEvent>,
 }
@@ -111,9 +125,14 @@ const GRANTS_MAX: usize = 64;
 impl<V: Planar> Client<V> {
     /// Returns a client without a session. In a live game seed `random` with a secret: receipts are
     /// proven with it.
-    pub fn new(config: ClientConfig, random: Random) -> Self {
-        let dispatcher = dispatcher(&config, &random);
+    pub fn new(config: ClientConfig<V>, random: Random) -> Self {
+        let horizon = Replica::<V>::HORIZON;
+        let dispatcher = dispatcher(horizon, &random);
+        // The server allows twice the burst: what it sees is what was sent, squeezed by the network.
+        let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), (burst / 2).into());
         Self {
+            classes: config.protocol.classes().clone(),
+            horizon,
             phase: Phase::Idle,
             identity: None,
             detached_at: None,
@@ -124,12 +143,15 @@ impl<V: Planar> Client<V> {
             is_synchronised: false,
             asked_at: LocalInstant::ZERO,
             heard_at: LocalInstant::ZERO,
+            latest: LocalInstant::from_micros(i64::MIN),
             placement: Placement::default(),
             dispatcher,
             objects: BTreeMap::new(),
             early: BTreeMap::new(),
             early_unordered: Vec::new(),
             ids: VecDeque::new(),
+            requests: bucket(REQUESTS_PER_SEC, REQUESTS_BURST),
+            calls: bucket(CALLS_PER_SEC, CALLS_BURST),
             closing: None,
             events: VecDeque::new(),
             config,
@@ -139,16 +161,30 @@ impl<V: Planar> Client<V> {
 
     // ── objects ──
 
-    /// Creates an object owned by this client. The server announces it to clients that may see it.
+    /// Creates an object owned by this client. If its class has motion, other clients see it from
+    /// the first [`observe`](Self::observe) on.
     pub fn create(
         &mut self,
         class: ClassId,
         creation: &[u8],
         now: LocalInstant,
     ) -> Result<EntityId, ObjectError> {
+        self.create_at(class, creation, None, now, now)
+    }
+
+    /// Creates an object owned by this client, in a `state` that is true for the instant `at`. The
+    /// server announces it to clients that may see it.
+    pub fn create_at(
+        &mut self,
+        class: ClassId,
+        creation: &[u8],
+        state: Option<State<V>>,
+        at: LocalInstant,
+        now: LocalInstant,
+    ) -> Result<EntityId, ObjectError> {
         let shared = self.clock_now(now).ok_or(ObjectError::NoSession)?.shared;
         let identity = self.identity.filter(|_| self.is_synchronised).ok_or(ObjectError::NoSession)?;
-        let kind = self.config.classes.get(&class).ok_or(ObjectError::UnknownClass)?;
+        let kind = self.classes.get(&class).ok_or(ObjectError::UnknownClass)?;
         if creation.len() > CREATION_BYTES_MAX {
             return Err(ObjectError::TooLong);
         }
@@ -159,37 +195,67 @@ impl<V: Planar> Client<V> {
         self.ids.retain(|grant| grant.start < grant.end);
         let grant = self.ids.front_mut().ok_or(ObjectError::NoIds)?;
         let object = EntityId(grant.start);
-        let owner = Party::Client(identity.client);
-        let announcement =
-            Announcement { object, class, owner, term: 0, creation: creation.to_vec(), groups: Vec::new() };
+        let precision = self.config.protocol.precision();
+        let mut watch = watch(object, kind, *precision);
+        let export = match state {
+            Some(state) => {
+                check_instant(object, at - now)?;
+                watch.observe(Observation::Moved(state), shared + (at - now)).map_err(ObjectError::from)?
+            }
+            None => None,
+        };
+        let motion = export.map(|export| encode_motion(precision, &export.vector, shared)).unwrap_or_default();
+        let (owner, term, creation) = (Party::Client(identity.client), 0, creation.to_vec());
+        let role = Role::Mine(Box::new(watch), 0);
+        if !self.requests.try_spend(1.0, now) {
+            return Err(ObjectError::TooFast);
+        }
+        let known = Object::new(class, owner, term, creation.clone(), role);
+        let announcement = Announcement { object, class, owner, term, creation, motion, groups: Vec::new() };
         self.channel.announce(Message::Create(announcement), object).map_err(|_| ObjectError::Full)?;
         grant.start += 1;
         self.channel.manifest.add(object, kind.rates, shared);
-        let role = Role::Mine(Box::new(watch(object, kind, self.config.precision)), 0);
-        self.objects.insert(object, Object::new(class, owner, 0, creation.to_vec(), role));
+        self.objects.insert(object, known);
+        if let Some(export) = export {
+            self.dispatcher.on_generated(&export.vector, export.reason, shared);
+        }
         Ok(object)
     }
 
     /// Destroys an object that this client owns.
     pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
         self.mine(object)?;
-        self.channel.send(Message::Destroy(object)).map_err(|_| ObjectError::Full)?;
+        self.request(Message::Destroy(object))?;
         self.forget(object);
         Ok(())
     }
 
-    /// Reports the true state of an object that this client owns; call it every frame.
+    /// Reports the true state of an object that this client owns, true for `now`; call it every
+    /// frame.
     pub fn observe(
         &mut self,
         object: EntityId,
         observation: Observation<V>,
         now: LocalInstant,
     ) -> Result<(), ObjectError> {
+        self.observe_at(object, observation, now, now)
+    }
+
+    /// Reports the true state of an object that this client owns, true for the instant `at`: the
+    /// time of a fixed tick, for example.
+    pub fn observe_at(
+        &mut self,
+        object: EntityId,
+        observation: Observation<V>,
+        at: LocalInstant,
+        now: LocalInstant,
+    ) -> Result<(), ObjectError> {
         let shared = self.clock_now(now).ok_or(ObjectError::NoSession)?.shared;
         let Role::Mine(owner, _) = &mut self.mine(object)?.role else {
             return Err(ObjectError::NotOwner(object));
         };
-        let export = owner.observe(observation, shared).map_err(|_| ObjectError::NotFinite(object))?;
+        check_instant(object, at - now)?;
+        let export = owner.observe(observation, shared + (at - now)).map_err(ObjectError::from)?;
         if let Some(export) = export {
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
         }
@@ -228,6 +294,10 @@ impl<V: Planar> Client<V> {
     /// Sets a state group of an object that this client owns. An unchanged value is not sent.
     pub fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
         check_group(group, bytes)?;
+        let class = self.mine(object)?.class;
+        if self.classes.get(&class).is_some_and(|class| class.is_servers(group)) {
+            return Err(ObjectError::NotYourGroup(object, group));
+        }
         let mine = self.mine(object)?;
         if mine.groups.get(&group).is_some_and(|value| value == bytes) {
             return Ok(());
@@ -248,13 +318,13 @@ impl<V: Planar> Client<V> {
     /// Asks the server for ownership of an object. The answer is `OwnershipChanged` or `Refused`.
     pub fn claim(&mut self, object: EntityId) -> Result<(), ObjectError> {
         let term = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?.term;
-        self.channel.send(Message::Claim(object, term)).map_err(|_| ObjectError::Full)
+        self.request(Message::Claim(object, term))
     }
 
     /// Returns an object to the server. The answer is `OwnershipChanged`.
     pub fn release(&mut self, object: EntityId) -> Result<(), ObjectError> {
         let term = self.mine(object)?.term;
-        self.channel.send(Message::Release(object, term)).map_err(|_| ObjectError::Full)
+        self.request(Message::Release(object, term))
     }
 
     /// Returns all visible objects in the order of their ids.
@@ -320,6 +390,9 @@ impl<V: Planar> Client<V> {
     ) -> Result<(), CallError> {
         let identity = self.identity.filter(|_| self.is_synchronised).ok_or(CallError::NoSession)?;
         let from = Party::Client(identity.client);
+        if !self.calls.try_spend(1.0, self.latest) {
+            return Err(CallError::TooFast);
+        }
         self.channel.call(Call { target, from, method, bytes: bytes.to_vec() }, delivery)
     }
 
@@ -336,7 +409,8 @@ impl<V: Planar> Client<V> {
         self.channel.greet(Message::Hello(Hello {
             version: SESSION_VERSION,
             dimensions: V::DIMENSIONS as u8,
-            fingerprint: self.config.precision.fingerprint(),
+            precision: self.config.protocol.precision().fingerprint(),
+            game: self.config.protocol.game_id(),
             authentication: self.config.authentication.clone(),
             clock: Request { id: 0 },
             resume,
@@ -390,7 +464,7 @@ impl<V: Planar> Client<V> {
                 Err(reason) => self.close(reason, now.local),
             };
         }
-        let precision = &self.config.precision;
+        let precision = self.config.protocol.precision();
         match self.channel.handle_datagram(&mut self.dispatcher, SERVER, precision, bytes, now) {
             Ok(Some(incoming)) => self.reconcile(incoming, now),
             Ok(None) => {}
@@ -400,6 +474,7 @@ impl<V: Planar> Client<V> {
 
     /// Handles the passing of time: call it when [`poll_deadline`](Self::poll_deadline) is reached.
     pub fn handle_timeout(&mut self, now: LocalInstant) {
+        self.latest = self.latest.max(now);
         self.forget_if_too_late(now);
         let is_connected = matches!(self.phase, Phase::Greeting | Phase::Established);
         if is_connected && now - self.heard_at >= self.config.silence_max {
@@ -438,7 +513,8 @@ impl<V: Planar> Client<V> {
             self.channel.ask_time(request);
         }
         let now = self.clock_now(now)?;
-        self.channel.poll_datagram(&mut self.dispatcher, SERVER, &self.config.precision, now, bytes_max)
+        let precision = self.config.protocol.precision();
+        self.channel.poll_datagram(&mut self.dispatcher, SERVER, precision, now, bytes_max)
     }
 
     /// Returns the reason once, if the transport must be closed.
@@ -481,6 +557,11 @@ impl<V: Planar> Client<V> {
     }
 
     // ── getters ──
+
+    /// Returns the description of the game.
+    pub fn protocol(&self) -> &Protocol<V> {
+        &self.config.protocol
+    }
 
     /// Returns this client's id at the server, while there is a session.
     pub fn id(&self) -> Option<ClientId> {
@@ -528,6 +609,19 @@ impl<V: Planar> Client<V> {
         self.clock_now(now)
     }
 
+    /// Sends a request to the server.
+    fn request(&mut self, message: Message) -> Result<(), ObjectError> {
+        if !self.requests.try_spend(1.0, self.latest) {
+            return Err(ObjectError::TooFast);
+        }
+        self.channel.send(message).map_err(|_| ObjectError::Full)
+    }
+
+    fn replica(&self, class: Option<ClassId>) -> Replica<V> {
+        let smoothing = class.and_then(|class| self.classes.get(&class)).map(|class| class.smoothing);
+        Replica::new(self.placement).with_horizon(self.horizon).with_convergence(smoothing.unwrap_or_default())
+    }
+
     fn mine(&mut self, object: EntityId) -> Result<&mut Object<V>, ObjectError> {
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
         if known.is_mine() { Ok(known) } else { Err(ObjectError::NotOwner(object)) }
@@ -541,19 +635,55 @@ impl<V: Planar> Object<V> {
 }
 
 /// Returns the dispatcher: a client has one receiver, the server, and sends it every update.
-fn dispatcher<V: Planar>(config: &ClientConfig, random: &Random) -> Dispatcher<V> {
-    let settings = DispatcherConfig { horizon: config.horizon, ..DispatcherConfig::default() };
+fn dispatcher<V: Planar>(horizon: Span, random: &Random) -> Dispatcher<V> {
+    let settings = DispatcherConfig { horizon, ..DispatcherConfig::default() };
     Dispatcher::new(settings, Box::new(Broadcast), random.clone())
-}
-
-fn replica<V: Planar>(config: &ClientConfig, placement: Placement) -> Replica<V> {
-    Replica::new(placement).with_horizon(config.horizon)
 }
 
 /// Returns an owner with the settings of the class.
 pub(super) fn watch<V: Planar>(object: EntityId, class: &Class, precision: Precision) -> Owner<V> {
     let owner = Owner::new(object, class.trigger.clone()).with_model(class.model).with_precision(precision);
     if class.sends_attitude { owner.with_attitude() } else { owner }
+}
+
+/// Checks how far from now the instant is for which an observed state is true.
+pub(super) fn check_instant(object: EntityId, ahead: Span) -> Result<(), ObjectError> {
+    if ahead > OBSERVED_AHEAD_MAX {
+        Err(ObjectError::TooFarAhead(object))
+    } else if -ahead > OBSERVED_LATE_MAX {
+        Err(ObjectError::TooOld(object))
+    } else {
+        Ok(())
+    }
+}
+
+/// Returns a DR vector as an announcement carries it.
+pub(super) fn encode_motion<V: Planar>(
+    precision: &Precision,
+    vector: &DrVector<V>,
+    now: SharedInstant,
+) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let header = Header { sent_at: now, ..Header::default() };
+    let encoded = encode_updates(precision, &header, std::slice::from_ref(vector), &mut bytes);
+    // A vector too old to be stamped is sent like any other, in a datagram.
+    if encoded.is_err() || bytes.len() > MOTION_BYTES_MAX {
+        bytes.clear();
+    }
+    bytes
+}
+
+/// Returns the DR vector of an announcement, and when it was sent; `None` if there is none, or none
+/// of this object.
+pub(super) fn decode_motion<V: Planar>(
+    precision: &Precision,
+    object: EntityId,
+    bytes: &[u8],
+    now: SharedInstant,
+) -> Option<(DrVector<V>, SharedInstant)> {
+    let updates = decode_updates::<V>(precision, now, bytes).ok()?;
+    let vector = *updates.vectors.first()?;
+    (updates.vectors.len() == 1 && vector.entity == object).then_some((vector, updates.header.sent_at))
 }
 
 pub(super) fn check_group(group: u8, bytes: &[u8]) -> Result<(), ObjectError> {

@@ -1,10 +1,12 @@
 //! Handling of the server's datagrams and messages.
 
-use super::{Client, ClientEvent, GRANTS_MAX, Identity, Object, Phase, Role, SERVER, replica, watch};
+use super::{
+    Client, ClientEvent, GRANTS_MAX, Identity, Object, Phase, Role, SERVER, decode_motion, dispatcher, watch,
+};
 use crate::clock::{ClockSync, Reply};
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
-use crate::place::{Acceptance, Arrival};
+use crate::place::{Acceptance, Arrival, Replica};
 use crate::session::channel::Incoming;
 use crate::session::limits::{
     EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
@@ -48,7 +50,7 @@ impl<V: Planar> Client<V> {
                 if self.early.len() >= EARLY_MAX && !self.early.contains_key(&vector.entity) {
                     self.early.pop_first();
                 }
-                let replica = replica(&self.config, self.placement);
+                let replica = self.replica(None);
                 self.early.entry(vector.entity).or_insert(replica).accept(vector, &arrival)
             }
         }
@@ -91,17 +93,24 @@ impl<V: Planar> Client<V> {
         if !self.channel.is_news(object, &group) {
             return;
         }
+        let Group { group, bytes, .. } = group;
         if is_mine {
-            known.overruled.insert(group.group, group.bytes);
-        } else {
-            known.groups.insert(group.group, group.bytes);
-            self.events.push_back(ClientEvent::StateChanged { object, group: group.group });
+            known.overruled.insert(group, bytes);
+            return;
+        }
+        // A server that follows the protocol never sends another type.
+        let value = self.config.protocol.state_payload(known.class, group, bytes.clone());
+        if let Some(value) = value {
+            known.groups.insert(group, bytes);
+            self.events.push_back(ClientEvent::StateChanged { object, group, value });
         }
     }
 
     pub(super) fn called(&mut self, call: Call) {
         let Call { target, from, method, bytes } = call;
-        self.events.push_back(ClientEvent::Called { from, target, method, bytes });
+        if let Some(call) = self.config.protocol.call_payload(method, bytes) {
+            self.events.push_back(ClientEvent::Called { from, target, method, call });
+        }
     }
 
     /// Keeps a message until the session begins for the application: it is delivered only once.
@@ -173,7 +182,10 @@ impl<V: Planar> Client<V> {
                 }
             }
             Outcome::New(first, count) => {
+                self.horizon = welcome.settings.horizon;
                 self.lose_session();
+                self.classes = self.config.protocol.classes().clone();
+                welcome.settings.apply(&mut self.classes);
                 self.clock = ClockSync::new(self.config.clock);
                 self.clock.poll_request(self.asked_at);
                 self.clock.handle_reply(welcome.clock, now).map_err(|_| CloseReason::OutOfPlace)?;
@@ -198,14 +210,23 @@ impl<V: Planar> Client<V> {
             return Err(CloseReason::OutOfPlace);
         }
         self.channel.hear_groups(&announcement);
-        let Announcement { object, class, owner, term, creation, groups } = announcement;
-        let replica = self.early.remove(&object).unwrap_or_else(|| replica(&self.config, self.placement));
+        let Announcement { object, class, owner, term, creation, motion, groups } = announcement;
+        let protocol = &self.config.protocol;
+        let payload = protocol.creation_payload(class, creation.clone()).ok_or(CloseReason::Malformed)?;
+        let first = decode_motion::<V>(protocol.precision(), object, &motion, now.shared);
+        let mut replica = self.replica(Some(class));
+        let early = self.early.remove(&object).and_then(|early| early.followed().copied());
+        // Of the DR vector in the announcement and one that overtook it, the newer counts.
+        for (vector, sent_at) in first.into_iter().chain(early.map(|vector| (vector, now.shared))) {
+            let waited = sent_at - vector.generated_at;
+            replica.accept(&vector, &Arrival { now, waited, travelled: self.channel.one_way() });
+        }
         let role = Role::Theirs(Box::new(replica));
         let mut known = Object::new(class, Party::Server, term, creation, role);
         known.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
         self.objects.insert(object, known);
         self.take_sides(object, owner, now);
-        self.events.push_back(ClientEvent::ObjectEntered { object, class, owner });
+        self.events.push_back(ClientEvent::ObjectEntered { object, class, owner, creation: payload });
         Ok(())
     }
 
@@ -232,8 +253,8 @@ impl<V: Planar> Client<V> {
         match &known.role {
             Role::Theirs(replica) if is_mine => {
                 let fallback = Class::new(crate::trigger::Trigger::within(0.3));
-                let kind = self.config.classes.get(&known.class).unwrap_or(&fallback);
-                let mut watch = watch(object, kind, self.config.precision);
+                let kind = self.classes.get(&known.class).unwrap_or(&fallback);
+                let mut watch = watch(object, kind, *self.config.protocol.precision());
                 if let Some(followed) = replica.followed() {
                     watch = watch.continuing(*followed);
                 }
@@ -245,7 +266,10 @@ impl<V: Planar> Client<V> {
                 // Values set here may have arrived too late. The server sends the ones that count.
                 known.groups.retain(|group, _| set >> group & 1 == 0);
                 known.groups.append(&mut known.overruled);
-                let mut replica = replica(&self.config, self.placement);
+                let smoothing = self.classes.get(&known.class).map(|class| class.smoothing);
+                let mut replica = Replica::new(self.placement)
+                    .with_horizon(self.horizon)
+                    .with_convergence(smoothing.unwrap_or_default());
                 if let Some(exported) = watch.exported() {
                     replica.accept(exported, &Arrival::at(now));
                 }
@@ -261,7 +285,11 @@ impl<V: Planar> Client<V> {
     fn refused(&mut self, object: EntityId, refusal: Refusal) {
         let never_existed = matches!(
             refusal,
-            Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects | Refusal::NotCreated
+            Refusal::UnknownClass
+                | Refusal::UnknownId
+                | Refusal::TooManyObjects
+                | Refusal::NotCreated
+                | Refusal::WrongType
         );
         if never_existed {
             self.forget(object);

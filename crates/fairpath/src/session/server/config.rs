@@ -1,20 +1,17 @@
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use super::super::limits::{RESUME_WITHIN, SILENCE_MAX};
-use super::super::{Budget, Class, ClassId};
+use super::super::{Budget, Protocol};
 use crate::place::Placement;
 use crate::schedule::DispatcherConfig;
 use crate::time::Span;
-use crate::wire::Precision;
+use crate::vector::Planar;
 
 /// Settings of a server.
 #[derive(Clone, Debug)]
-pub struct ServerConfig {
-    /// The classes of objects. Clients must use the same.
-    pub classes: BTreeMap<ClassId, Class>,
-    /// How numbers are rounded on the wire. Clients must use the same.
-    pub precision: Precision,
+pub struct ServerConfig<V: Planar> {
+    /// The description of the game. Clients must use the same.
+    pub protocol: Protocol<V>,
     /// How server and clients place updates. Default [`Placement::Global`].
     pub placement: Placement,
     /// Limit of the bytes sent to each client. Default [`Budget::default`].
@@ -45,12 +42,11 @@ pub struct ServerConfig {
     pub epoch: u64,
 }
 
-impl ServerConfig {
-    /// Returns the default settings for these classes and this epoch.
-    pub fn new(classes: impl IntoIterator<Item = (ClassId, Class)>, epoch: u64) -> Self {
+impl<V: Planar> ServerConfig<V> {
+    /// Returns the default settings for this game and this epoch.
+    pub fn new(protocol: impl Into<Protocol<V>>, epoch: u64) -> Self {
         Self {
-            classes: classes.into_iter().collect(),
-            precision: Precision::default(),
+            protocol: protocol.into(),
             placement: Placement::default(),
             budget: Budget::default(),
             datagram_every: Span::ZERO,
@@ -66,9 +62,11 @@ impl ServerConfig {
 
 /// Decides which clients are admitted.
 pub trait Admission: Debug + Send {
-    /// Returns whether to admit a client with this
-    /// [`authentication`](crate::session::ClientConfig::authentication).
-    fn admits(&mut self, authentication: &[u8]) -> bool;
+    /// Decides about a client with this
+    /// [`authentication`](crate::session::ClientConfig::authentication). Returns what the check
+    /// learned about the player, for [`Joined`](crate::session::ServerEvent::Joined): an account, a
+    /// name. Returns `None` to refuse the client. Also called when a session is resumed.
+    fn admit(&mut self, authentication: &[u8]) -> Option<Vec<u8>>;
 }
 
 /// Admits every client.
@@ -76,7 +74,7 @@ pub trait Admission: Debug + Send {
 pub struct AdmitAll;
 
 impl Admission for AdmitAll {
-    fn admits(&mut self, _: &[u8]) -> bool {
-        true
+    fn admit(&mut self, _: &[u8]) -> Option<Vec<u8>> {
+        Some(Vec::new())
     }
 }

@@ -1,6 +1,6 @@
 use super::super::error::Refusal;
 use super::super::message::Target;
-use super::super::{ClientId, Party, Undelivered};
+use super::super::{ClassId, ClientId, Party, Payload, Undelivered};
 use crate::number::EntityId;
 
 /// Events for a server's application.
@@ -8,7 +8,12 @@ use crate::number::EntityId;
 #[non_exhaustive]
 pub enum ServerEvent {
     /// A client began a session.
-    Joined(ClientId),
+    Joined {
+        /// The client.
+        client: ClientId,
+        /// What the [`Admission`](super::Admission) learned about the player. Empty by default.
+        bearer: Vec<u8>,
+    },
     /// A client lost its transport; its session can be resumed.
     Detached(ClientId),
     /// A client resumed its session.
@@ -24,6 +29,10 @@ pub enum ServerEvent {
     Created {
         /// The object.
         object: EntityId,
+        /// Its class.
+        class: ClassId,
+        /// The value it was created with.
+        creation: Payload,
         /// The client.
         by: ClientId,
     },
@@ -34,13 +43,14 @@ pub enum ServerEvent {
         /// The client that destroyed it, or lost its session.
         by: ClientId,
     },
-    /// A state group of a client's object has a new value: see
-    /// [`Server::state`](super::Server::state).
+    /// A client set a state of its object.
     StateChanged {
         /// The object.
         object: EntityId,
         /// The state group.
         group: u8,
+        /// The new value.
+        value: Payload,
     },
     /// A client called the server, an object of the server, or the viewers of its own object.
     Called {
@@ -48,10 +58,10 @@ pub enum ServerEvent {
         from: ClientId,
         /// The target of the call.
         target: Target,
-        /// The method, as the game numbers it.
+        /// The number of the call.
         method: u32,
-        /// The arguments.
-        bytes: Vec<u8>,
+        /// The argument.
+        call: Payload,
     },
     /// An object has a new owner. If that is the server, call `observe` for it from now on.
     OwnershipChanged {

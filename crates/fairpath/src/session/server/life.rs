@@ -6,7 +6,7 @@ use crate::number::EntityId;
 use crate::session::channel::Channel;
 use crate::session::limits::IDS_PER_GRANT;
 use crate::session::message::{Hello, Message, Outcome, Received, Resume, SESSION_VERSION, Welcome};
-use crate::session::{ClientId, CloseReason, Party};
+use crate::session::{ClientId, CloseReason, Party, Settings};
 use crate::time::{Now, SharedInstant};
 use crate::vector::Planar;
 
@@ -18,14 +18,14 @@ impl<V: Planar> Server<V> {
         now: SharedInstant,
     ) -> Result<(), CloseReason> {
         let Message::Hello(hello) = message else { return Err(CloseReason::OutOfPlace) };
-        self.check_greeting(&hello)?;
+        let bearer = self.check_greeting(&hello)?;
         let resumed = hello.resume.as_ref().and_then(|resume| self.resume(resume, now));
         let (client, outcome, event) = match resumed {
             Some((client, received)) => (client, Outcome::Resumed(received), ServerEvent::Resumed(client)),
             None => {
-                let client = self.begin(id, now)?;
-                let first = self.take_grant(client).ok_or(CloseReason::Full)?;
-                (client, Outcome::New(first, IDS_PER_GRANT), ServerEvent::Joined(client))
+                let client = self.begin(id, bearer.clone(), now)?;
+                let first = self.take_grant(client, now).ok_or(CloseReason::Full)?;
+                (client, Outcome::New(first, IDS_PER_GRANT), ServerEvent::Joined { client, bearer })
             }
         };
         self.attach(client, id, now);
@@ -35,6 +35,7 @@ impl<V: Planar> Server<V> {
             token: member.token,
             epoch: self.config.epoch,
             placement: self.config.placement,
+            settings: Settings::of(self.config.dispatcher.horizon, self.config.protocol.classes()),
             clock: hello.clock.answer(now, now),
             outcome,
         }));
@@ -43,17 +44,28 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    fn check_greeting(&mut self, hello: &Hello) -> Result<(), CloseReason> {
+    /// Returns what the admission check learned about the player.
+    fn check_greeting(&mut self, hello: &Hello) -> Result<Vec<u8>, CloseReason> {
         if hello.version != SESSION_VERSION {
             return Err(CloseReason::WrongVersion);
+        }
+        let protocol = &self.config.protocol;
+        if hello.game.name != protocol.name() {
+            return Err(CloseReason::WrongGame);
+        }
+        if hello.game.version != protocol.version() {
+            return Err(CloseReason::WrongGameVersion);
         }
         if usize::from(hello.dimensions) != V::DIMENSIONS {
             return Err(CloseReason::WrongDimensions);
         }
-        if hello.fingerprint != self.config.precision.fingerprint() {
+        if hello.precision != protocol.precision().fingerprint() {
             return Err(CloseReason::WrongPrecision);
         }
-        if self.admission.admits(&hello.authentication) { Ok(()) } else { Err(CloseReason::NotAdmitted) }
+        if hello.game.fingerprint != protocol.game_id().fingerprint {
+            return Err(CloseReason::WrongProtocol);
+        }
+        self.admission.admit(&hello.authentication).ok_or(CloseReason::NotAdmitted)
     }
 
     /// Resumes a session. Returns its client and what the server received; `None` if impossible.
@@ -80,7 +92,12 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    fn begin(&mut self, id: ConnectionId, now: SharedInstant) -> Result<ClientId, CloseReason> {
+    fn begin(
+        &mut self,
+        id: ConnectionId,
+        bearer: Vec<u8>,
+        now: SharedInstant,
+    ) -> Result<ClientId, CloseReason> {
         if self.members.len() >= self.config.clients_max {
             return Err(CloseReason::Full);
         }
@@ -89,7 +106,7 @@ impl<V: Planar> Server<V> {
         self.next_client = self.next_client.checked_add(1).ok_or(CloseReason::Full)?;
         let random = self.random.fork(1 + u64::from(client.0));
         let channel = Channel::new(self.config.budget, self.config.datagram_every, random);
-        self.members.insert(client, Member::new(token, channel, now));
+        self.members.insert(client, Member::new(token, bearer, channel, now));
         Ok(client)
     }
 
@@ -150,18 +167,21 @@ impl<V: Planar> Server<V> {
                 self.events.push_back(ServerEvent::Destroyed { object, by: client });
             }
         }
+        for id in member.granted {
+            self.ids.free(id, now);
+        }
         let undelivered = member.channel.into_undelivered();
         self.events.push_back(ServerEvent::SessionLost { client, undelivered });
     }
 
-    pub(super) fn grant_ids(&mut self, client: ClientId) {
-        if let Some(first) = self.take_grant(client) {
+    pub(super) fn grant_ids(&mut self, client: ClientId, now: SharedInstant) {
+        if let Some(first) = self.take_grant(client, now) {
             self.tell(client, Message::Ids(first, IDS_PER_GRANT));
         }
     }
 
-    fn take_grant(&mut self, client: ClientId) -> Option<u32> {
-        let first = self.take_ids(IDS_PER_GRANT)?;
+    fn take_grant(&mut self, client: ClientId, now: SharedInstant) -> Option<u32> {
+        let first = self.ids.take(now)?;
         self.members.get_mut(&client)?.granted.extend(first..first + IDS_PER_GRANT);
         Some(first)
     }

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ConnectionId;
+use super::waiting::Waiting;
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::session::Token;
@@ -19,6 +20,10 @@ pub(super) struct Member<V: Planar> {
     pub(super) connection: Option<ConnectionId>,
     pub(super) detached_at: Option<SharedInstant>,
     pub(super) heard_at: SharedInstant,
+    /// What the admission check learned about the player.
+    pub(super) bearer: Vec<u8>,
+    /// Objects that the client is to see and has not been told of.
+    pub(super) waiting: Waiting,
     /// Objects that the client sees, including its own.
     pub(super) seen: BTreeSet<EntityId>,
     pub(super) owned: BTreeSet<EntityId>,
@@ -34,7 +39,7 @@ pub(super) struct Member<V: Planar> {
 }
 
 impl<V: Planar> Member<V> {
-    pub(super) fn new(token: Token, channel: Channel, now: SharedInstant) -> Self {
+    pub(super) fn new(token: Token, bearer: Vec<u8>, channel: Channel, now: SharedInstant) -> Self {
         let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), burst.into());
         Self {
             channel,
@@ -42,6 +47,8 @@ impl<V: Planar> Member<V> {
             connection: None,
             detached_at: None,
             heard_at: now,
+            bearer,
+            waiting: Waiting::default(),
             seen: BTreeSet::new(),
             owned: BTreeSet::new(),
             granted: BTreeSet::new(),

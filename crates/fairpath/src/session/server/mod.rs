@@ -2,25 +2,32 @@
 
 mod config;
 mod event;
+mod frame;
 mod life;
 mod member;
 mod object;
 mod reconcile;
+mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 pub use config::{Admission, AdmitAll, ServerConfig};
 pub use event::ServerEvent;
+pub use frame::ServerFrame;
 
-use super::client::{check_group, watch};
+use super::client::{check_group, check_instant, watch};
 use super::error::{CallError, CloseReason, ObjectError};
+use super::id_blocks::IdBlocks;
 use super::interceptor::Interceptor;
-use super::limits::{CREATION_BYTES_MAX, EVENTS_MAX, GREETINGS_MAX, HELLO_WITHIN, OBJECTS_MAX};
+use super::limits::{
+    CREATION_BYTES_MAX, EVENTS_MAX, GREETINGS_MAX, HELLO_WITHIN, IDS_PER_GRANT, OBJECTS_MAX,
+};
 use super::message::{Call, Frames, Target};
 use super::queues::Queues;
 use super::scope::Scope;
 use super::statistics::Statistics;
-use super::{ClassId, ClientId, Delivery, Party, Token};
+use super::{ClassId, ClientId, Delivery, Party, Protocol, Token};
 use crate::number::EntityId;
 use crate::place::{Relay, Replica};
 use crate::random::Random;
@@ -38,7 +45,7 @@ pub struct ConnectionId(pub u64);
 /// The server's end of its clients' sessions. The [module](super) says how to run it.
 #[derive(Debug)]
 pub struct Server<V: Planar> {
-    config: ServerConfig,
+    config: ServerConfig<V>,
     random: Random,
     dispatcher: Dispatcher<V>,
     interceptors: Vec<Box<dyn Interceptor<V>>>,
@@ -54,7 +61,11 @@ pub struct Server<V: Planar> {
     members: BTreeMap<ClientId, Member<V>>,
     next_client: u32,
     objects: BTreeMap<EntityId, Object<V>>,
-    next_object: u32,
+    ids: IdBlocks,
+    /// Ids for the server's own objects.
+    own_ids: Range<u32>,
+    /// The latest instant that the server was told.
+    latest: SharedInstant,
     events: VecDeque<ServerEvent>,
 }
 
@@ -71,7 +82,7 @@ impl<V: Planar> Server<V> {
     /// Returns a server without clients. `scheduler` distributes updates; its budget, if it has
     /// one, is in DR vectors per trigger of any object, while [`Budget`](super::Budget) limits the
     /// bytes of each client. In a live game seed `random` with a secret, which proves receipts.
-    pub fn new(config: ServerConfig, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
+    pub fn new(config: ServerConfig<V>, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
             dispatcher: Dispatcher::new(config.dispatcher, scheduler, random.fork(0)),
             interceptors: Vec::new(),
@@ -85,7 +96,9 @@ impl<V: Planar> Server<V> {
             members: BTreeMap::new(),
             next_client: 0,
             objects: BTreeMap::new(),
-            next_object: 1,
+            ids: IdBlocks::default(),
+            own_ids: 0..0,
+            latest: SharedInstant::from_micros(i64::MIN),
             events: VecDeque::new(),
             config,
             random,
@@ -115,24 +128,24 @@ impl<V: Planar> Server<V> {
 
     // ── objects ──
 
-    /// Creates an object owned by the server.
+    /// Creates an object owned by the server. If its class has motion, clients see it from the
+    /// first [`observe`](Self::observe) on.
     pub fn create(
         &mut self,
         class: ClassId,
         creation: &[u8],
         now: SharedInstant,
     ) -> Result<EntityId, ObjectError> {
-        let kind = self.config.classes.get(&class).ok_or(ObjectError::UnknownClass)?.clone();
+        let kind = self.config.protocol.class_by_id(class).ok_or(ObjectError::UnknownClass)?.clone();
         if creation.len() > CREATION_BYTES_MAX {
             return Err(ObjectError::TooLong);
         }
         if self.objects.len() >= OBJECTS_MAX {
             return Err(ObjectError::TooMany);
         }
-        let object = EntityId(self.take_ids(1).ok_or(ObjectError::NoIds)?);
-        let role = Role::Mine(Box::new(watch(object, &kind, self.config.precision)));
-        self.objects.insert(object, Object::new(class, Party::Server, creation.to_vec(), role));
-        self.show_to_all(object, now);
+        let object = EntityId(self.take_id(now).ok_or(ObjectError::NoIds)?);
+        let role = Role::Mine(Box::new(watch(object, &kind, *self.config.protocol.precision())));
+        self.add(object, Object::new(class, Party::Server, creation.to_vec(), role), now);
         Ok(object)
     }
 
@@ -141,16 +154,30 @@ impl<V: Planar> Server<V> {
         if self.remove(object) { Ok(()) } else { Err(ObjectError::Unknown(object)) }
     }
 
-    /// Reports the true state of an object that the server owns; call it every frame.
+    /// Reports the true state of an object that the server owns, true for `now`; call it every
+    /// frame.
     pub fn observe(
         &mut self,
         object: EntityId,
         observation: Observation<V>,
         now: SharedInstant,
     ) -> Result<(), ObjectError> {
+        self.observe_at(object, observation, now, now)
+    }
+
+    /// Reports the true state of an object that the server owns, true for the instant `at`: the
+    /// time of a fixed tick, for example.
+    pub fn observe_at(
+        &mut self,
+        object: EntityId,
+        observation: Observation<V>,
+        at: SharedInstant,
+        now: SharedInstant,
+    ) -> Result<(), ObjectError> {
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
         let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
-        let export = owner.observe(observation, now).map_err(|_| ObjectError::NotFinite(object))?;
+        check_instant(object, at - now)?;
+        let export = owner.observe(observation, at).map_err(ObjectError::from)?;
         if let Some(export) = export {
             self.spread_motion(&export.vector, export.reason, now);
         }
@@ -162,11 +189,13 @@ impl<V: Planar> Server<V> {
         self.objects.get(&object)?.place(now)
     }
 
-    /// Sets a state group of an object that the server owns. An unchanged value is not sent.
+    /// Sets a state group of an object that the server owns, or a group that the class reserves for
+    /// the server. An unchanged value is not sent.
     pub fn set_state(&mut self, object: EntityId, group: u8, bytes: &[u8]) -> Result<(), ObjectError> {
         check_group(group, bytes)?;
-        let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
-        if known.owner != Party::Server {
+        let known = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?;
+        let is_servers = self.class_of(object).is_some_and(|class| class.is_servers(group));
+        if known.owner != Party::Server && !is_servers {
             return Err(ObjectError::NotOwner(object));
         }
         if known.groups.get(&group).is_none_or(|value| value != bytes) {
@@ -226,6 +255,26 @@ impl<V: Planar> Server<V> {
     ) -> Result<(), CallError> {
         let call = Call { target: Target::Connection, from: Party::Server, method, bytes: bytes.to_vec() };
         self.members.get_mut(&client).ok_or(CallError::NoSession)?.channel.call(call, delivery)
+    }
+
+    /// Calls every client except `except`. Returns the clients that could not be called, because
+    /// too many of their messages are unconfirmed.
+    pub fn call_clients(
+        &mut self,
+        except: Option<ClientId>,
+        method: u32,
+        bytes: &[u8],
+        delivery: Delivery,
+    ) -> Result<Vec<ClientId>, CallError> {
+        let call = Call { target: Target::Connection, from: Party::Server, method, bytes: bytes.to_vec() };
+        let mut busy = Vec::new();
+        for (client, member) in self.members.iter_mut().filter(|(client, _)| Some(**client) != except) {
+            match member.channel.call(call.clone(), delivery) {
+                Err(CallError::Full) => busy.push(*client),
+                other => other?,
+            }
+        }
+        Ok(busy)
     }
 
     /// Calls the client that owns an object.
@@ -300,12 +349,19 @@ impl<V: Planar> Server<V> {
                     Some(client) => self.handle_request(client, message, now),
                     None => self.greet(id, message, now),
                 },
-                Ok(None) => return,
+                Ok(None) => return self.page_in_after_stream(id, now),
                 Err(reason) => Err(reason),
             };
             if let Err(reason) = handled {
                 self.close(id, reason, now);
             }
+        }
+    }
+
+    /// Announces more objects after a confirmation made room.
+    fn page_in_after_stream(&mut self, id: ConnectionId, now: SharedInstant) {
+        if let Some(client) = self.client_of(id) {
+            self.page_in(client, now);
         }
     }
 
@@ -333,7 +389,7 @@ impl<V: Planar> Server<V> {
         member.on_heard(0, now);
         let deadline = member_deadline(&self.config, &self.dispatcher, client, member, now);
         let (receiver, now_both) = (client.receiver(), Now::synchronised(now));
-        let (dispatcher, precision) = (&mut self.dispatcher, &self.config.precision);
+        let (dispatcher, precision) = (&mut self.dispatcher, self.config.protocol.precision());
         let incoming = member.channel.handle_datagram(dispatcher, receiver, precision, bytes, now_both);
         let brought_news = matches!(&incoming, Ok(Some(incoming)) if incoming.brings_news());
         let handled = match incoming {
@@ -361,6 +417,7 @@ impl<V: Planar> Server<V> {
 
     /// Handles the passing of time: call it when [`poll_deadline`](Self::poll_deadline) is reached.
     pub fn handle_timeout(&mut self, now: SharedInstant) {
+        self.latest = self.latest.max(now);
         let is_overloaded = self.events.len() >= EVENTS_MAX;
         let reason_to_close =
             |connection: &Connection, members: &BTreeMap<ClientId, Member<V>>| match connection
@@ -388,6 +445,9 @@ impl<V: Planar> Server<V> {
         if self.scope.is_some() && now - self.scope_at >= self.scope_pause() {
             self.refresh_scope(now);
         }
+        let waits = |(_, member): &(&ClientId, &Member<V>)| !member.waiting.is_empty();
+        let clients: Vec<ClientId> = self.members.iter().filter(waits).map(|(client, _)| *client).collect();
+        clients.into_iter().for_each(|client| self.page_in(client, now));
     }
 
     // ── output ──
@@ -415,7 +475,8 @@ impl<V: Planar> Server<V> {
         let client = self.client_of(id)?;
         let channel = &mut self.members.get_mut(&client)?.channel;
         let now = Now::synchronised(now);
-        channel.poll_datagram(&mut self.dispatcher, client.receiver(), &self.config.precision, now, bytes_max)
+        let (receiver, precision) = (client.receiver(), self.config.protocol.precision());
+        channel.poll_datagram(&mut self.dispatcher, receiver, precision, now, bytes_max)
     }
 
     /// Returns whether a connection has something to send by now: cheaper than polling each.
@@ -481,6 +542,16 @@ impl<V: Planar> Server<V> {
         self.members.get(&client)?.connection
     }
 
+    /// Returns what the [`Admission`] learned about a client's player.
+    pub fn bearer(&self, client: ClientId) -> Option<&[u8]> {
+        Some(&self.members.get(&client)?.bearer)
+    }
+
+    /// Returns the description of the game.
+    pub fn protocol(&self) -> &Protocol<V> {
+        &self.config.protocol
+    }
+
     /// Returns whether a client sees an object, or owns it.
     pub fn sees(&self, client: ClientId, object: EntityId) -> bool {
         self.members.get(&client).is_some_and(|member| member.seen.contains(&object))
@@ -497,7 +568,8 @@ impl<V: Planar> Server<V> {
     pub fn queues(&self, client: ClientId) -> Option<Queues> {
         let member = self.members.get(&client)?;
         let early = member.early.len();
-        Some(Queues { early, events: self.events.len(), ..member.channel.queues() })
+        let waiting = member.waiting.len();
+        Some(Queues { early, waiting, events: self.events.len(), ..member.channel.queues() })
     }
 
     /// Returns the dispatcher with its ledgers, accounts and delays.
@@ -513,17 +585,19 @@ impl<V: Planar> Server<V> {
         Replica::new(self.config.placement).with_horizon(self.config.dispatcher.horizon)
     }
 
-    /// Returns the first of `count` consecutive unused ids; `None` when all are used up.
-    fn take_ids(&mut self, count: u32) -> Option<u32> {
-        let first = self.next_object;
-        self.next_object = first.checked_add(count)?;
-        Some(first)
+    /// Returns an id for an object of the server; `None` when all are in use.
+    fn take_id(&mut self, now: SharedInstant) -> Option<u32> {
+        if self.own_ids.is_empty() {
+            let first = self.ids.take(now)?;
+            self.own_ids = first..first + IDS_PER_GRANT;
+        }
+        self.own_ids.next()
     }
 }
 
 /// Returns when something becomes due for one client.
 fn member_deadline<V: Planar>(
-    config: &ServerConfig,
+    config: &ServerConfig<V>,
     dispatcher: &Dispatcher<V>,
     client: ClientId,
     member: &Member<V>,
@@ -542,5 +616,6 @@ fn member_deadline<V: Planar>(
         dispatcher.due(client.receiver()).map(|due| due.max(shared(member.channel.speaks_at(clock))));
     let channel = member.channel.poll_deadline(clock).map(shared);
     let silent = Some(member.heard_at + config.silence_max);
-    [silent, channel, vectors].into_iter().flatten().min()
+    let page = (!member.waiting.is_empty()).then(|| member.channel.page_at(clock).map(shared)).flatten();
+    [silent, channel, vectors, page].into_iter().flatten().min()
 }

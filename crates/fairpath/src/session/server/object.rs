@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{Server, ServerEvent};
+use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::owner::Owner;
 use crate::place::{Arrival, Replica};
-use crate::session::client::watch;
+use crate::session::client::{encode_motion, watch};
 use crate::session::message::{Announcement, Call, Message};
 use crate::session::scope::ScopeObject;
 use crate::session::{Class, ClassId, ClientId, Delivery, Party};
@@ -22,8 +23,8 @@ pub(super) struct Object<V: Planar> {
     pub(super) creation: Vec<u8>,
     pub(super) groups: BTreeMap<u8, Vec<u8>>,
     pub(super) role: Role<V>,
-    /// Whether the object ever had a DR vector.
-    pub(super) has_moved: bool,
+    /// Whether clients may see the object: its class has no motion, or its first state is known.
+    pub(super) is_showable: bool,
 }
 
 #[derive(Debug)]
@@ -39,13 +40,21 @@ const LOOKS_AT_ONCE: usize = 64;
 
 impl<V: Planar> Object<V> {
     pub(super) fn new(class: ClassId, owner: Party, creation: Vec<u8>, role: Role<V>) -> Self {
-        Self { class, owner, term: 0, creation, groups: BTreeMap::new(), role, has_moved: false }
+        Self { class, owner, term: 0, creation, groups: BTreeMap::new(), role, is_showable: false }
     }
 
     pub(super) fn place(&self, now: SharedInstant) -> Option<State<V>> {
         match &self.role {
             Role::Mine(owner) => Some(owner.exported()?.state_at(now)),
             Role::Theirs(replica) => replica.place(Now::synchronised(now)),
+        }
+    }
+
+    /// Returns the newest DR vector.
+    pub(super) fn newest(&self) -> Option<&DrVector<V>> {
+        match &self.role {
+            Role::Mine(owner) => owner.exported(),
+            Role::Theirs(replica) => replica.followed(),
         }
     }
 
@@ -56,6 +65,16 @@ impl<V: Planar> Object<V> {
 }
 
 impl<V: Planar> Server<V> {
+    /// Adds an object. Without motion it is shown at once, otherwise with its first state.
+    pub(super) fn add(&mut self, id: EntityId, mut object: Object<V>, now: SharedInstant) {
+        object.is_showable = self.config.protocol.class_by_id(object.class).is_some_and(|it| !it.has_motion);
+        let is_showable = object.is_showable;
+        self.objects.insert(id, object);
+        if is_showable {
+            self.show_to_all(id, now);
+        }
+    }
+
     /// Shows a new object to the clients whose scope includes it.
     pub(super) fn show_to_all(&mut self, object: EntityId, now: SharedInstant) {
         for client in self.members.keys().copied().collect::<Vec<_>>() {
@@ -86,29 +105,27 @@ impl<V: Planar> Server<V> {
     }
 
     fn look_around(&mut self, clients: &[ClientId], now: SharedInstant) {
-        for (client, object, is_to_be_seen) in self.changes_of_sight(clients, now) {
-            if is_to_be_seen { self.enter(client, object, now) } else { self.leave(client, object, false) }
+        for (client, object) in self.look_through_scope(clients, now) {
+            self.leave(client, object, false);
         }
+        clients.iter().for_each(|client| self.page_in(*client, now));
     }
 
-    /// Returns the objects that enter and leave the view of these clients.
-    fn changes_of_sight(
-        &mut self,
-        clients: &[ClientId],
-        now: SharedInstant,
-    ) -> Vec<(ClientId, EntityId, bool)> {
+    /// Queues the objects that enter the view of these clients. Returns those that leave it.
+    fn look_through_scope(&mut self, clients: &[ClientId], now: SharedInstant) -> Vec<(ClientId, EntityId)> {
         let Self { members, objects, scope, .. } = self;
+        let showable = objects.iter().filter(|(_, known)| known.is_showable);
         let sights: Vec<ScopeObject<'_, V>> = match scope {
-            Some(_) => objects.iter().map(|(object, known)| known.sight(*object, now)).collect(),
+            Some(_) => showable.clone().map(|(object, known)| known.sight(*object, now)).collect(),
             None => Vec::new(),
         };
         let sight_of = |object: &EntityId| {
             let at = sights.binary_search_by_key(object, |sight| sight.object).ok()?;
             Some(sights[at])
         };
-        let mut changes = Vec::new();
+        let mut leaving = Vec::new();
         for client in clients {
-            let Some(member) = members.get(client) else { continue };
+            let Some(member) = members.get_mut(client) else { continue };
             let mut to_be_seen: Vec<EntityId> = match scope {
                 Some(scope) => {
                     let eyes: Vec<ScopeObject<'_, V>> = member.owned.iter().filter_map(sight_of).collect();
@@ -117,16 +134,16 @@ impl<V: Planar> Server<V> {
                     chosen.extend(&member.owned);
                     chosen
                 }
-                None => objects.keys().copied().collect(),
+                None => showable.clone().map(|(object, _)| *object).chain(member.owned.iter().copied()).collect(),
             };
             to_be_seen.sort_unstable();
             to_be_seen.dedup();
-            let enter = to_be_seen.iter().filter(|object| !member.seen.contains(object));
-            changes.extend(enter.map(|object| (*client, *object, true)));
             let leave = member.seen.iter().filter(|object| to_be_seen.binary_search(object).is_err());
-            changes.extend(leave.map(|object| (*client, *object, false)));
+            leaving.extend(leave.map(|object| (*client, *object)));
+            let enter = to_be_seen.into_iter().filter(|object| !member.seen.contains(object));
+            member.waiting.replace(enter.collect());
         }
-        changes
+        leaving
     }
 
     fn look(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
@@ -141,24 +158,32 @@ impl<V: Planar> Server<V> {
             _ => true,
         };
         match (is_seen, is_to_be_seen) {
-            (false, true) => self.enter(client, object, now),
+            (false, true) => {
+                if let Some(member) = self.members.get_mut(&client) {
+                    member.waiting.add(object);
+                }
+                self.page_in(client, now);
+            }
             (true, false) => self.leave(client, object, false),
             _ => {}
         }
     }
 
-    fn enter(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
+    /// Announces an object to a client.
+    pub(super) fn enter(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
         let rates = self.class_of(object).map(|class| class.rates).unwrap_or_default();
         let (Some(known), Some(member)) = (self.objects.get(&object), self.members.get_mut(&client)) else {
             return;
         };
         member.seen.insert(object);
+        let motion = known.newest().map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
         let announcement = Announcement {
             object,
             class: known.class,
             owner: known.owner,
             term: known.term,
             creation: known.creation.clone(),
+            motion: motion.unwrap_or_default(),
             groups: member.channel.number_groups(&known.groups),
         };
         if member.channel.announce(Message::Enter(announcement), object).is_err() {
@@ -173,6 +198,7 @@ impl<V: Planar> Server<V> {
     fn leave(&mut self, client: ClientId, object: EntityId, is_destroyed: bool) {
         let Some(member) = self.members.get_mut(&client) else { return };
         member.seen.remove(&object);
+        member.waiting.remove(object);
         member.channel.forget(object);
         self.dispatcher.hide(object, client.receiver());
         self.tell(client, Message::Leave(object, is_destroyed));
@@ -182,7 +208,11 @@ impl<V: Planar> Server<V> {
     pub(super) fn remove_by(&mut self, object: EntityId, by: Option<ClientId>) -> bool {
         let Some(removed) = self.objects.remove(&object) else { return false };
         self.disown(removed.owner, object);
+        self.ids.free(object.0, self.latest);
         for client in self.members.keys().copied().collect::<Vec<_>>() {
+            if let Some(member) = self.members.get_mut(&client) {
+                member.waiting.remove(object);
+            }
             if self.sees(client, object) {
                 if Some(client) == by {
                     let member = self.members.get_mut(&client).expect("a viewer is a member");
@@ -223,7 +253,7 @@ impl<V: Planar> Server<V> {
         let term = known.term;
         match (&known.role, to) {
             (Role::Theirs(_), Party::Server) => {
-                let watch = watch(object, &class, self.config.precision);
+                let watch = watch(object, &class, *self.config.protocol.precision());
                 let watch = if let Some(newest) = newest { watch.continuing(newest) } else { watch };
                 known.role = Role::Mine(Box::new(watch));
             }
@@ -241,8 +271,12 @@ impl<V: Planar> Server<V> {
             if let Some(member) = self.members.get_mut(&client) {
                 member.owned.insert(object);
             }
-            self.look(client, object, now);
+            if !self.sees(client, object) {
+                // The new owner must know the object before it can own it.
+                self.enter(client, object, now);
+            }
             if let Some(member) = self.members.get_mut(&client) {
+                member.waiting.remove(object);
                 member.channel.manifest.remove(object);
                 self.dispatcher.hide(object, client.receiver());
             }
@@ -270,12 +304,13 @@ impl<V: Planar> Server<V> {
         self.dispatcher.show(object, client.receiver(), now);
     }
 
-    /// Sends a new value of a group to every viewer except the owner.
+    /// Sends a new value of a group to every viewer except the peer that set it.
     pub(super) fn spread_state(&mut self, object: EntityId, group: u8, bytes: Vec<u8>) {
+        let is_servers = self.class_of(object).is_some_and(|class| class.is_servers(group));
         let Some(known) = self.objects.get_mut(&object) else { return };
         let owner = known.owner;
         for (client, member) in &mut self.members {
-            if member.seen.contains(&object) && owner != Party::Client(*client) {
+            if member.seen.contains(&object) && (is_servers || owner != Party::Client(*client)) {
                 member.channel.set_state(object, group, bytes.clone());
             }
         }
@@ -296,6 +331,6 @@ impl<V: Planar> Server<V> {
     }
 
     pub(super) fn class_of(&self, object: EntityId) -> Option<&Class> {
-        self.config.classes.get(&self.objects.get(&object)?.class)
+        self.config.protocol.class_by_id(self.objects.get(&object)?.class)
     }
 }

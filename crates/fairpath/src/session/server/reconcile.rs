@@ -11,7 +11,8 @@ use crate::session::limits::{
     CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, IDS_LOW, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX,
 };
 use crate::session::message::{Announcement, Call, Group, Message, Target};
-use crate::session::{ClientId, CloseReason, Delivery, Party, Refusal};
+use crate::session::client::decode_motion;
+use crate::session::{ClientId, CloseReason, Delivery, Party, Payload, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::trigger::TriggerReason;
 use crate::vector::Planar;
@@ -88,7 +89,7 @@ impl<V: Planar> Server<V> {
         let member = self.members.get_mut(&client).ok_or(Refusal::UnknownObject)?;
         if !member.granted.contains(&vector.entity.0) {
             // The object existed once and was removed; the client does not know yet.
-            let was_real = vector.entity.0 < self.next_object;
+            let was_real = self.ids.was_given(vector.entity.0);
             return if was_real { Ok(Acceptance::Stale) } else { Err(Refusal::UnknownObject) };
         }
         let known = member.early.get(&vector.entity);
@@ -122,7 +123,7 @@ impl<V: Planar> Server<V> {
             return Ok(checked);
         }
         if checked.stays_finite() {
-            Ok(self.config.precision.as_decoded(&checked))
+            Ok(self.config.protocol.precision().as_decoded(&checked))
         } else {
             Err(Refusal::Vetoed)
         }
@@ -149,7 +150,9 @@ impl<V: Planar> Server<V> {
             other => return Ok(other),
         }
         let vector = match self.config.placement {
-            Placement::Hop => self.relay.restate(vector, &arrival, self.config.precision.time_step()),
+            Placement::Hop => {
+                self.relay.restate(vector, &arrival, self.config.protocol.precision().time_step())
+            },
             Placement::Local | Placement::Global => *vector,
         };
         let reason = self.reason_for(&vector);
@@ -161,13 +164,14 @@ impl<V: Planar> Server<V> {
     pub(super) fn spread_motion(&mut self, vector: &DrVector<V>, reason: TriggerReason, now: SharedInstant) {
         self.dispatcher.on_generated(vector, reason, now);
         let Some(object) = self.objects.get_mut(&vector.entity) else { return };
-        if !std::mem::replace(&mut object.has_moved, true) {
+        if !std::mem::replace(&mut object.is_showable, true) {
             // The dispatcher shows a new object to all receivers.
             for (client, member) in &self.members {
                 if !member.channel.manifest.contains(vector.entity) {
                     self.dispatcher.hide(vector.entity, client.receiver());
                 }
             }
+            self.show_to_all(vector.entity, now);
         }
     }
 
@@ -189,7 +193,8 @@ impl<V: Planar> Server<V> {
 
     fn change_state(&mut self, client: ClientId, object: EntityId, group: Group, now: SharedInstant) {
         let Some(owner) = self.owner(object) else { return };
-        if owner != Party::Client(client) {
+        let is_servers = self.class_of(object).is_some_and(|class| class.is_servers(group.group));
+        if owner != Party::Client(client) || is_servers {
             return self.refuse(client, object, Refusal::NotOwner, now);
         }
         let Some(member) = self.members.get_mut(&client) else { return };
@@ -197,10 +202,15 @@ impl<V: Planar> Server<V> {
             return;
         }
         let Group { group, mut bytes, .. } = group;
-        match self.intercept_state(client, object, group, &mut bytes, now) {
-            Ok(()) => {
+        let checked = self.intercept_state(client, object, group, &mut bytes, now);
+        let value = checked.and_then(|()| {
+            let class = self.class(object).ok_or(Refusal::UnknownObject)?;
+            self.config.protocol.state_payload(class, group, bytes.clone()).ok_or(Refusal::WrongType)
+        });
+        match value {
+            Ok(value) => {
                 self.spread_state(object, group, bytes);
-                self.events.push_back(ServerEvent::StateChanged { object, group });
+                self.events.push_back(ServerEvent::StateChanged { object, group, value });
             }
             Err(refusal) => self.refuse(client, object, refusal, now),
         }
@@ -276,38 +286,61 @@ impl<V: Planar> Server<V> {
     fn create_for(&mut self, client: ClientId, mut announcement: Announcement, now: SharedInstant) {
         let allowed = self.may_create(client, &announcement).and_then(|()| {
             let passed = self.intercept_creation(client, &mut announcement, now);
-            passed.map_err(|_| Refusal::NotCreated)
+            passed.map_err(|_| Refusal::NotCreated)?;
+            self.check_types(&announcement)
         });
         // The id is used up even if the creation fails: the client will not use it again.
-        let early = self.use_id(client, announcement.object);
-        if let Err(refusal) = allowed {
-            return self.refuse(client, announcement.object, refusal, now);
-        }
+        let early = self.use_id(client, announcement.object, now);
+        let creation_payload = match allowed {
+            Ok(payload) => payload,
+            Err(refusal) => return self.refuse(client, announcement.object, refusal, now),
+        };
         let replica = self.replica();
         let Some(member) = self.members.get_mut(&client) else { return };
         member.seen.insert(announcement.object);
         member.owned.insert(announcement.object);
         member.channel.hear_groups(&announcement);
-        let Announcement { object, class, creation, groups, .. } = announcement;
+        let Announcement { object, class, creation, motion, groups, .. } = announcement;
         let mut made = Object::new(class, Party::Client(client), creation, Role::Theirs(Box::new(replica)));
         made.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
-        self.objects.insert(object, made);
-        self.show_to_all(object, now);
-        self.events.push_back(ServerEvent::Created { object, by: client });
-        if let Some((vector, sent_at)) = early
-            && let Err(refusal) = self.accept(client, &vector, sent_at, now)
-        {
-            self.refuse(client, object, refusal, now);
+        self.add(object, made, now);
+        self.events.push_back(ServerEvent::Created { object, class, creation: creation_payload, by: client });
+        let first = decode_motion(self.config.protocol.precision(), object, &motion, now);
+        // Of the DR vector in the announcement and one that overtook it, the newer counts.
+        for (vector, sent_at) in first.into_iter().chain(early) {
+            if let Err(refusal) = self.accept(client, &vector, sent_at, now) {
+                self.refuse(client, object, refusal, now);
+            }
         }
     }
 
+    /// Returns the creation value, if all values of an announcement have the protocol's types and
+    /// their owner may set them.
+    fn check_types(&self, announcement: &Announcement) -> Result<Payload, Refusal> {
+        let Announcement { class, creation, groups, .. } = announcement;
+        let protocol = &self.config.protocol;
+        let kind = protocol.class_by_id(*class).ok_or(Refusal::UnknownClass)?;
+        for Group { group, bytes, .. } in groups {
+            if kind.is_servers(*group) {
+                return Err(Refusal::NotOwner);
+            }
+            protocol.state_payload(*class, *group, bytes.clone()).ok_or(Refusal::WrongType)?;
+        }
+        protocol.creation_payload(*class, creation.clone()).ok_or(Refusal::WrongType)
+    }
+
     /// Marks an id as used; grants more when few are left. Returns a DR vector that came early.
-    fn use_id(&mut self, client: ClientId, object: EntityId) -> Option<(DrVector<V>, SharedInstant)> {
+    fn use_id(
+        &mut self,
+        client: ClientId,
+        object: EntityId,
+        now: SharedInstant,
+    ) -> Option<(DrVector<V>, SharedInstant)> {
         let member = self.members.get_mut(&client)?;
         let was_granted = member.granted.remove(&object.0);
         let early = member.early.remove(&object);
         if was_granted && member.granted.len() <= IDS_LOW as usize {
-            self.grant_ids(client);
+            self.grant_ids(client, now);
         }
         early
     }
@@ -317,8 +350,8 @@ impl<V: Planar> Server<V> {
         if !member.granted.contains(&announcement.object.0) {
             return Err(Refusal::UnknownId);
         }
-        let class = self.config.classes.get(&announcement.class).filter(|class| !class.is_server_only);
-        class.ok_or(Refusal::UnknownClass)?;
+        let class = self.config.protocol.class_by_id(announcement.class);
+        class.filter(|class| !class.is_server_only).ok_or(Refusal::UnknownClass)?;
         self.may_own(client, announcement.class)
     }
 
@@ -326,7 +359,7 @@ impl<V: Planar> Server<V> {
     fn may_own(&self, client: ClientId, class: crate::session::ClassId) -> Result<(), Refusal> {
         let Some(member) = self.members.get(&client) else { return Err(Refusal::UnknownId) };
         let of_class = member.owned.iter().filter(|object| self.class(**object) == Some(class)).count();
-        let of_class_max = self.config.classes.get(&class).map_or(0, |class| class.per_client_max);
+        let of_class_max = self.config.protocol.class_by_id(class).map_or(0, |class| class.per_client_max);
         let has_room = self.objects.len() < OBJECTS_MAX
             && member.owned.len() < OBJECTS_PER_CLIENT_MAX
             && of_class < of_class_max;
@@ -386,6 +419,11 @@ impl<V: Planar> Server<V> {
             return Err(CloseReason::TooFast);
         }
         let call = Call { from: Party::Client(client), ..call };
+        if self.config.protocol.call_payload(call.method, call.bytes.clone()).is_none() {
+            let object = call.target.object().unwrap_or_default();
+            self.refuse(client, object, Refusal::WrongType, now);
+            return Ok(());
+        }
         let (owner, object) = match call.target.object() {
             None => {
                 self.called(client, call);
@@ -420,7 +458,9 @@ impl<V: Planar> Server<V> {
 
     fn called(&mut self, from: ClientId, call: Call) {
         let Call { target, method, bytes, .. } = call;
-        self.events.push_back(ServerEvent::Called { from, target, method, bytes });
+        if let Some(call) = self.config.protocol.call_payload(method, bytes) {
+            self.events.push_back(ServerEvent::Called { from, target, method, call });
+        }
     }
 
     /// Sends a refusal. A flood of bad messages is not answered with a flood.

@@ -1,0 +1,205 @@
+use std::any::type_name;
+
+use super::{Client, ClientEvent};
+use crate::number::EntityId;
+use crate::session::value::{decode, encode};
+use crate::session::{CallError, ClientId, Delivery, ObjectError, Party, Value};
+use crate::state::{Observation, State};
+use crate::time::LocalInstant;
+use crate::vector::Planar;
+
+/// A client at one instant, as a game uses it in a frame.
+///
+/// Values are the Rust types of the [`Protocol`](crate::session::Protocol).
+/// [`session`](Self::session) gives access to the session below, with plain bytes.
+#[derive(Debug)]
+pub struct ClientFrame<'a, V: Planar> {
+    session: &'a mut Client<V>,
+    now: LocalInstant,
+}
+
+impl<V: Planar> Client<V> {
+    /// Returns the client at `now`, for the game.
+    pub fn frame(&mut self, now: LocalInstant) -> ClientFrame<'_, V> {
+        self.latest = self.latest.max(now);
+        ClientFrame { session: self, now }
+    }
+}
+
+impl<V: Planar> ClientFrame<'_, V> {
+    /// Returns the time of the frame, on this client's own clock.
+    pub fn now(&self) -> LocalInstant {
+        self.now
+    }
+
+    /// Returns the session below.
+    pub fn session(&mut self) -> &mut Client<V> {
+        self.session
+    }
+
+    /// Returns whether there is a connection, and the clock is synchronised. Before that nothing
+    /// can be created.
+    pub fn is_connected(&self) -> bool {
+        self.session.is_connected()
+    }
+
+    /// Returns this client's id, while it has a session.
+    pub fn id(&self) -> Option<ClientId> {
+        self.session.id()
+    }
+
+    // ── objects ──
+
+    /// Creates an object owned by this client, of the class that the protocol gives to `T`, in a
+    /// `state` that is true for the instant `at`.
+    pub fn create<T: Value>(
+        &mut self,
+        value: &T,
+        state: State<V>,
+        at: LocalInstant,
+    ) -> Result<EntityId, ObjectError> {
+        self.make(value, Some(state), at)
+    }
+
+    /// Creates an object of a class [without motion](crate::session::Class::without_motion).
+    pub fn create_motionless<T: Value>(&mut self, value: &T) -> Result<EntityId, ObjectError> {
+        self.make(value, None, self.now)
+    }
+
+    fn make<T: Value>(
+        &mut self,
+        value: &T,
+        state: Option<State<V>>,
+        at: LocalInstant,
+    ) -> Result<EntityId, ObjectError> {
+        let protocol = self.session.protocol();
+        let class = protocol.class_id::<T>().ok_or(ObjectError::NotInProtocol(type_name::<T>()))?;
+        if protocol.class_by_id(class).is_some_and(|class| class.has_motion != state.is_some()) {
+            return Err(ObjectError::WrongMotion);
+        }
+        let bytes = encode(value).ok_or(ObjectError::NotEncodable(type_name::<T>()))?;
+        self.session.create_at(class, &bytes, state, at, self.now)
+    }
+
+    /// Destroys an object that this client owns.
+    pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        self.session.destroy(object)
+    }
+
+    /// Reports the state of an object that this client owns, true for the instant `at`: the time
+    /// of the tick that computed it, or [`now`](Self::now) where every frame computes a new one.
+    /// Call it with every new state.
+    pub fn observe(&mut self, object: EntityId, state: State<V>, at: LocalInstant) -> Result<(), ObjectError> {
+        self.session.observe_at(object, Observation::Moved(state), at, self.now)
+    }
+
+    /// Teleports an object that this client owns: receivers show it in the new state at once,
+    /// without a way between.
+    pub fn jump(&mut self, object: EntityId, state: State<V>, at: LocalInstant) -> Result<(), ObjectError> {
+        self.session.observe_at(object, Observation::Jumped(state), at, self.now)
+    }
+
+    /// Returns the state in which to draw an object now: where it is, with smoothed corrections.
+    /// For an object that this client owns it is what the other peers predict: draw the game's own
+    /// state instead.
+    pub fn draw(&mut self, object: EntityId) -> Option<State<V>> {
+        self.session.draw(object, self.now)
+    }
+
+    /// Returns where an object is now, without smoothing: for hits and other decisions.
+    pub fn place(&mut self, object: EntityId) -> Option<State<V>> {
+        self.session.place(object, self.now)
+    }
+
+    /// Asks the server for ownership of an object. The answer is the event `OwnershipChanged` or
+    /// `Refused`.
+    pub fn claim(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        self.session.claim(object)
+    }
+
+    /// Returns an object to the server. The answer is the event `OwnershipChanged`.
+    pub fn release(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        self.session.release(object)
+    }
+
+    /// Returns all visible objects, in the order of their ids.
+    pub fn objects(&self) -> Vec<EntityId> {
+        self.session.objects().collect()
+    }
+
+    /// Returns the visible objects that were created with a `T`, in the order of their ids.
+    pub fn objects_of<T: Value>(&self) -> Vec<EntityId> {
+        self.session.objects().filter(|object| self.is::<T>(*object)).collect()
+    }
+
+    /// Returns whether an object was created with a `T`.
+    pub fn is<T: Value>(&self, object: EntityId) -> bool {
+        let class = self.session.class(object);
+        class.is_some() && class == self.session.protocol().class_id::<T>()
+    }
+
+    /// Returns the value that an object was created with.
+    pub fn creation<T: Value>(&self, object: EntityId) -> Option<T> {
+        if self.is::<T>(object) { decode(self.session.creation(object)?) } else { None }
+    }
+
+    /// Returns the owner of an object.
+    pub fn owner(&self, object: EntityId) -> Option<Party> {
+        self.session.owner(object)
+    }
+
+    /// Returns whether this client owns an object.
+    pub fn is_mine(&self, object: EntityId) -> bool {
+        self.id().is_some_and(|client| self.owner(object) == Some(Party::Client(client)))
+    }
+
+    /// Sets a state of an object that this client owns. An unchanged value is not sent.
+    pub fn set<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), ObjectError> {
+        let group = self.group::<T>(object)?;
+        let bytes = encode(value).ok_or(ObjectError::NotEncodable(type_name::<T>()))?;
+        self.session.set_state(object, group, &bytes)
+    }
+
+    /// Returns a state of an object; `None` before it was set.
+    pub fn get<T: Value>(&self, object: EntityId) -> Option<T> {
+        decode(self.session.state(object, self.group::<T>(object).ok()?)?)
+    }
+
+    fn group<T: Value>(&self, object: EntityId) -> Result<u8, ObjectError> {
+        let class = self.session.class(object).ok_or(ObjectError::Unknown(object))?;
+        let class = self.session.protocol().class_by_id(class).ok_or(ObjectError::UnknownClass)?;
+        let state = class.group_of::<T>().ok_or(ObjectError::NotInProtocol(type_name::<T>()))?;
+        Ok(state.group)
+    }
+
+    // ── calls ──
+
+    /// Calls the server.
+    pub fn call_server<T: Value>(&mut self, value: &T) -> Result<(), CallError> {
+        let (method, delivery, bytes) = self.call(value)?;
+        self.session.call_server(method, &bytes, delivery)
+    }
+
+    /// Calls the owner of an object.
+    pub fn call_owner<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), CallError> {
+        let (method, delivery, bytes) = self.call(value)?;
+        self.session.call_owner(object, method, &bytes, delivery)
+    }
+
+    /// Calls every client that sees an object owned by this client.
+    pub fn call_viewers<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), CallError> {
+        let (method, delivery, bytes) = self.call(value)?;
+        self.session.call_viewers(object, method, &bytes, delivery)
+    }
+
+    fn call<T: Value>(&self, value: &T) -> Result<(u32, Delivery, Vec<u8>), CallError> {
+        let method = self.session.protocol().method::<T>();
+        let (method, delivery) = method.ok_or(CallError::NotInProtocol(type_name::<T>()))?;
+        Ok((method, delivery, encode(value).ok_or(CallError::NotEncodable(type_name::<T>()))?))
+    }
+
+    /// Returns the next event.
+    pub fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.session.poll_event()
+    }
+}

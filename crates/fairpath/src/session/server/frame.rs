@@ -1,0 +1,202 @@
+use std::any::type_name;
+
+use super::{Server, ServerEvent};
+use crate::number::EntityId;
+use crate::session::value::{decode, encode};
+use crate::session::{CallError, ClientId, Delivery, ObjectError, Party, Value};
+use crate::state::{Observation, State};
+use crate::time::SharedInstant;
+use crate::vector::Planar;
+
+/// A server at one instant, as a game uses it in a frame.
+///
+/// Values are the Rust types of the [`Protocol`](crate::session::Protocol).
+/// [`session`](Self::session) gives access to the session below, with plain bytes.
+#[derive(Debug)]
+pub struct ServerFrame<'a, V: Planar> {
+    session: &'a mut Server<V>,
+    now: SharedInstant,
+}
+
+impl<V: Planar> Server<V> {
+    /// Returns the server at `now`, for the game.
+    pub fn frame(&mut self, now: SharedInstant) -> ServerFrame<'_, V> {
+        self.latest = self.latest.max(now);
+        ServerFrame { session: self, now }
+    }
+}
+
+impl<V: Planar> ServerFrame<'_, V> {
+    /// Returns the time of the frame.
+    pub fn now(&self) -> SharedInstant {
+        self.now
+    }
+
+    /// Returns the session below.
+    pub fn session(&mut self) -> &mut Server<V> {
+        self.session
+    }
+
+    // ── objects ──
+
+    /// Creates an object owned by the server, of the class that the protocol gives to `T`, in a
+    /// `state` that is true for the instant `at`.
+    pub fn create<T: Value>(
+        &mut self,
+        value: &T,
+        state: State<V>,
+        at: SharedInstant,
+    ) -> Result<EntityId, ObjectError> {
+        let object = self.make(value, true)?;
+        let observed = self.session.observe_at(object, Observation::Moved(state), at, self.now);
+        if observed.is_err() {
+            self.session.destroy(object)?;
+        }
+        observed.map(|()| object)
+    }
+
+    /// Creates an object of a class [without motion](crate::session::Class::without_motion).
+    pub fn create_motionless<T: Value>(&mut self, value: &T) -> Result<EntityId, ObjectError> {
+        self.make(value, false)
+    }
+
+    fn make<T: Value>(&mut self, value: &T, has_motion: bool) -> Result<EntityId, ObjectError> {
+        let protocol = self.session.protocol();
+        let class = protocol.class_id::<T>().ok_or(ObjectError::NotInProtocol(type_name::<T>()))?;
+        if protocol.class_by_id(class).is_some_and(|class| class.has_motion != has_motion) {
+            return Err(ObjectError::WrongMotion);
+        }
+        let bytes = encode(value).ok_or(ObjectError::NotEncodable(type_name::<T>()))?;
+        self.session.create(class, &bytes, self.now)
+    }
+
+    /// Destroys an object of any owner.
+    pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
+        self.session.destroy(object)
+    }
+
+    /// Reports the state of an object that the server owns, true for the instant `at`: the time of
+    /// the tick that computed it, or [`now`](Self::now) where every frame computes a new one. Call
+    /// it with every new state.
+    pub fn observe(&mut self, object: EntityId, state: State<V>, at: SharedInstant) -> Result<(), ObjectError> {
+        self.session.observe_at(object, Observation::Moved(state), at, self.now)
+    }
+
+    /// Teleports an object that the server owns: receivers show it in the new state at once,
+    /// without a way between.
+    pub fn jump(&mut self, object: EntityId, state: State<V>, at: SharedInstant) -> Result<(), ObjectError> {
+        self.session.observe_at(object, Observation::Jumped(state), at, self.now)
+    }
+
+    /// Returns where an object of any owner is now. For an object of the server it is what clients
+    /// predict.
+    pub fn place(&self, object: EntityId) -> Option<State<V>> {
+        self.session.place(object, self.now)
+    }
+
+    /// Gives an object to a client or to the server. The new owner is not asked.
+    pub fn give(&mut self, object: EntityId, to: Party) -> Result<(), ObjectError> {
+        self.session.give(object, to, self.now)
+    }
+
+    /// Returns all objects, in the order of their ids.
+    pub fn objects(&self) -> Vec<EntityId> {
+        self.session.objects().collect()
+    }
+
+    /// Returns the objects that were created with a `T`, in the order of their ids.
+    pub fn objects_of<T: Value>(&self) -> Vec<EntityId> {
+        self.session.objects().filter(|object| self.is::<T>(*object)).collect()
+    }
+
+    /// Returns whether an object was created with a `T`.
+    pub fn is<T: Value>(&self, object: EntityId) -> bool {
+        let class = self.session.class(object);
+        class.is_some() && class == self.session.protocol().class_id::<T>()
+    }
+
+    /// Returns the value that an object was created with.
+    pub fn creation<T: Value>(&self, object: EntityId) -> Option<T> {
+        if self.is::<T>(object) { decode(self.session.creation(object)?) } else { None }
+    }
+
+    /// Returns the owner of an object.
+    pub fn owner(&self, object: EntityId) -> Option<Party> {
+        self.session.owner(object)
+    }
+
+    /// Sets a state of an object: one that the protocol reserves for the server, or any state of
+    /// an object that the server owns. An unchanged value is not sent.
+    pub fn set<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), ObjectError> {
+        let group = self.group::<T>(object)?;
+        let bytes = encode(value).ok_or(ObjectError::NotEncodable(type_name::<T>()))?;
+        self.session.set_state(object, group, &bytes)
+    }
+
+    /// Returns a state of an object; `None` before it was set.
+    pub fn get<T: Value>(&self, object: EntityId) -> Option<T> {
+        decode(self.session.state(object, self.group::<T>(object).ok()?)?)
+    }
+
+    fn group<T: Value>(&self, object: EntityId) -> Result<u8, ObjectError> {
+        let class = self.session.class_of(object).ok_or(ObjectError::Unknown(object))?;
+        let state = class.group_of::<T>().ok_or(ObjectError::NotInProtocol(type_name::<T>()))?;
+        Ok(state.group)
+    }
+
+    // ── calls ──
+
+    /// Calls one client.
+    pub fn call_client<T: Value>(&mut self, client: ClientId, value: &T) -> Result<(), CallError> {
+        let (method, delivery, bytes) = self.call(value)?;
+        self.session.call_client(client, method, &bytes, delivery)
+    }
+
+    /// Calls every client. Returns the clients that could not be called, because too many of their
+    /// messages are unconfirmed.
+    pub fn call_all<T: Value>(&mut self, value: &T) -> Result<Vec<ClientId>, CallError> {
+        let (method, delivery, bytes) = self.call(value)?;
+        self.session.call_clients(None, method, &bytes, delivery)
+    }
+
+    /// Calls every client but one, like [`call_all`](Self::call_all).
+    pub fn call_all_but<T: Value>(&mut self, except: ClientId, value: &T) -> Result<Vec<ClientId>, CallError> {
+        let (method, delivery, bytes) = self.call(value)?;
+        self.session.call_clients(Some(except), method, &bytes, delivery)
+    }
+
+    /// Calls every client that sees an object, except its owner, like [`call_all`](Self::call_all).
+    pub fn call_viewers<T: Value>(&mut self, object: EntityId, value: &T) -> Result<Vec<ClientId>, CallError> {
+        let (method, delivery, bytes) = self.call(value)?;
+        self.session.call_viewers(object, method, &bytes, delivery)
+    }
+
+    /// Calls the client that owns an object.
+    pub fn call_owner<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), CallError> {
+        let (method, delivery, bytes) = self.call(value)?;
+        self.session.call_owner(object, method, &bytes, delivery)
+    }
+
+    fn call<T: Value>(&self, value: &T) -> Result<(u32, Delivery, Vec<u8>), CallError> {
+        let method = self.session.protocol().method::<T>();
+        let (method, delivery) = method.ok_or(CallError::NotInProtocol(type_name::<T>()))?;
+        Ok((method, delivery, encode(value).ok_or(CallError::NotEncodable(type_name::<T>()))?))
+    }
+
+    // ── clients ──
+
+    /// Returns the next event.
+    pub fn poll_event(&mut self) -> Option<ServerEvent> {
+        self.session.poll_event()
+    }
+
+    /// Returns all clients with a session, connected or not.
+    pub fn clients(&self) -> Vec<ClientId> {
+        self.session.clients().collect()
+    }
+
+    /// Ends a client's session.
+    pub fn dismiss(&mut self, client: ClientId) {
+        self.session.dismiss(client, self.now);
+    }
+}

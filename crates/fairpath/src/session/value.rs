@@ -1,0 +1,117 @@
+//! Values of the game that travel: creation values, state groups and the arguments of calls.
+
+use std::any::{TypeId, type_name};
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A type whose values travel between server and clients: any type that implements serde's
+/// `Serialize` and `Deserialize`.
+///
+/// ```
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Ship { name: String }
+/// # fn is_a_value<T: fairpath::session::Value>() {}
+/// # is_a_value::<Ship>();
+/// ```
+///
+/// Values are encoded with [postcard](https://docs.rs/postcard): numbers of any size take as many
+/// bytes as they need, fields have no names on the wire. Both ends must define the type alike.
+/// Do not use recursive types: a hostile peer could nest them until the stack overflows.
+pub trait Value: Serialize + DeserializeOwned + 'static {}
+
+impl<T: Serialize + DeserializeOwned + 'static> Value for T {}
+
+/// Returns the bytes of a value; `None` if its `Serialize` fails, for example for a sequence of
+/// unknown length.
+pub(super) fn encode<T: Value>(value: &T) -> Option<Vec<u8>> {
+    postcard::to_allocvec(value).ok()
+}
+
+/// Returns the value of these bytes; `None` if they are not exactly one value.
+pub(super) fn decode<T: Value>(bytes: &[u8]) -> Option<T> {
+    let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
+    rest.is_empty().then_some(value)
+}
+
+/// A registered type, as far as a session needs it.
+#[derive(Clone, Copy)]
+pub(super) struct ValueType {
+    pub(super) id: TypeId,
+    /// For messages to the programmer only. It never travels: compilers may change it.
+    pub(super) rust_name: &'static str,
+    decodes: fn(&[u8]) -> bool,
+}
+
+impl ValueType {
+    pub(super) fn of<T: Value>() -> Self {
+        let decodes = |bytes: &[u8]| decode::<T>(bytes).is_some();
+        Self { id: TypeId::of::<T>(), rust_name: type_name::<T>(), decodes }
+    }
+
+    /// Returns whether these bytes are a value of the type.
+    pub(super) fn decodes(&self, bytes: &[u8]) -> bool {
+        (self.decodes)(bytes)
+    }
+}
+
+impl PartialEq for ValueType {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl fmt::Debug for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.rust_name)
+    }
+}
+
+/// A value that arrived, or that an object was created with.
+///
+/// ```
+/// # use fairpath::session::{Payload, Value};
+/// # #[derive(serde::Serialize, serde::Deserialize)] struct Chat(String);
+/// # #[derive(serde::Serialize, serde::Deserialize)] struct Hit { damage: u16 }
+/// fn called(call: &Payload) {
+///     if let Some(Chat(text)) = call.get() {
+///         println!("{text}");
+///     } else if let Some(Hit { damage }) = call.get() {
+///         println!("-{damage}");
+///     }
+/// }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// `None` if the protocol gives the bytes no type.
+    id: Option<TypeId>,
+    bytes: Vec<u8>,
+}
+
+impl Payload {
+    pub(super) fn new(value_type: Option<&ValueType>, bytes: Vec<u8>) -> Self {
+        Self { id: value_type.map(|value_type| value_type.id), bytes }
+    }
+
+    /// Returns the value, if it is of this type.
+    pub fn get<T: Value>(&self) -> Option<T> {
+        if self.is::<T>() { decode(&self.bytes) } else { None }
+    }
+
+    /// Returns whether the value is of this type.
+    pub fn is<T: Value>(&self) -> bool {
+        self.id == Some(TypeId::of::<T>())
+    }
+
+    /// Returns the encoded value.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Payload({:?})", self.bytes)
+    }
+}
