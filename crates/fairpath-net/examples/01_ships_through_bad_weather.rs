@@ -64,10 +64,10 @@ fn main() -> Result<(), Box<dyn Error>> {
                         ClientEvent::ObjectEntered { object, .. } => {
                             session.call_owner(object, HAIL, b"ahoy", Delivery::Quickest)?;
                         }
-                        ClientEvent::Called { from, bytes, .. } => {
+                        ClientEvent::Called { from, call, .. } => {
                             println!(
                                 "client {index} receives {:?} from {from:?}",
-                                String::from_utf8_lossy(&bytes)
+                                String::from_utf8_lossy(call.bytes())
                             );
                             hailed[index] = true;
                         }

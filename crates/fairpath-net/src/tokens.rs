@@ -20,9 +20,9 @@ use ring::hmac;
 ///
 /// let mut tokens = ConnectTokens::new(&[7; 32]);
 /// let token = tokens.issue(b"player 5", Duration::from_secs(3600)).expect("a short name");
-/// assert!(tokens.admits(&token));
+/// assert_eq!(tokens.admit(&token).as_deref(), Some(&b"player 5"[..]));
 /// assert_eq!(tokens.bearer(&token), Some(&b"player 5"[..]));
-/// assert!(!tokens.admits(b"let me in"));
+/// assert_eq!(tokens.admit(b"let me in"), None);
 /// ```
 #[derive(Clone)]
 pub struct ConnectTokens {
@@ -65,8 +65,8 @@ impl ConnectTokens {
 }
 
 impl Admission for ConnectTokens {
-    fn admits(&mut self, authentication: &[u8]) -> bool {
-        self.bearer(authentication).is_some()
+    fn admit(&mut self, authentication: &[u8]) -> Option<Vec<u8>> {
+        self.bearer(authentication).map(<[u8]>::to_vec)
     }
 }
 

@@ -28,7 +28,8 @@ pub(crate) fn main() {
     world.connect_all();
 
     let (anna, now) = world.client_now(0);
-    let tank = anna.create(TANK, b"Anna", now).expect("connected");
+    let parked = State::moving(Vec2::new(-5.0, 0.0), Vec2::ZERO);
+    let tank = anna.create_at(TANK, b"Anna", Some(parked), now, now).expect("connected");
     // Sent when it changes, and only its newest value, until every viewer has it.
     for ammo in (0..=30u8).rev() {
         world.client(0).set_state(tank, AMMO, &[ammo]).expect("her own");
@@ -51,7 +52,9 @@ pub(crate) fn main() {
     while let Some(event) = world.client(1).poll_event() {
         match event {
             ClientEvent::StateChanged { .. } => {}
-            ClientEvent::Called { bytes, .. } => println!("Bert hears {}", String::from_utf8_lossy(&bytes)),
+            ClientEvent::Called { call, .. } => {
+                println!("Bert hears {}", String::from_utf8_lossy(call.bytes()))
+            }
             other => println!("Bert: {other:?}"),
         }
     }

@@ -298,7 +298,8 @@ impl Anticipation {
         if elapsed > Span::ZERO {
             let last = elapsed.min(Self::INTERVAL_MAX).as_secs_f64();
             let is_first = self.interval == 0.0;
-            self.interval = if is_first { last } else { self.interval + (last - self.interval) / Self::INTERVALS };
+            self.interval =
+                if is_first { last } else { self.interval + (last - self.interval) / Self::INTERVALS };
         }
     }
 

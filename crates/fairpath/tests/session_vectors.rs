@@ -8,14 +8,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fairpath::clock::{Reply, Request};
+use fairpath::converge::{Algorithm, Convergence};
 use fairpath::number::EntityId;
 use fairpath::place::Placement;
 use fairpath::session::message::{
     Announcement, Call, Datagram, Group, Hello, Message, Outcome, Part, Received, Resume, SESSION_VERSION,
     UnorderedMessage, Welcome,
 };
-use fairpath::session::{ClassId, ClientId, MessageError, Party, Refusal, Target, Token};
-use fairpath::time::SharedInstant;
+use fairpath::session::{
+    ClassId, ClassSettings, ClientId, GameId, MessageError, Party, Rates, Refusal, Settings, Target, Token,
+};
+use fairpath::time::{SharedInstant, Span};
+use fairpath::trigger::{AdaptiveThreshold, Trigger};
 
 /// Where it travels, and its bytes.
 struct Golden {
@@ -67,7 +71,8 @@ fn messages() -> Vec<Golden> {
     let hello = Hello {
         version: SESSION_VERSION,
         dimensions: 2,
-        fingerprint: 0x45E0_97ED,
+        precision: 0x45E0_97ED,
+        game: GameId { name: "tanks".into(), version: 300, fingerprint: 0x1122_3344_5566_7788 },
         authentication: b"who I am".to_vec(),
         clock: Request { id: 0 },
         resume: None,
@@ -77,11 +82,24 @@ fn messages() -> Vec<Golden> {
         received: SharedInstant::from_micros(-5_000_000),
         sent: SharedInstant::from_micros(-4_999_990),
     };
+    let tank_settings = ClassSettings {
+        trigger: Trigger::AnyOf(vec![
+            Trigger::Distance { threshold: 0.25 },
+            Trigger::CrossTrack { threshold: 0.5 },
+            Trigger::Angle { threshold: 0.125 },
+            Trigger::Every(Span::from_secs(1)),
+            Trigger::PreReckoning { angle: 0.5, speed_min: 2.0 },
+            Trigger::Adaptive(AdaptiveThreshold { near: 0.25, per_distance: 0.0625, far: 2.0 }),
+        ]),
+        rates: Rates { interval_min: Span::from_millis(50), interval_max: Span::from_secs(3) },
+        smoothing: Convergence::default(),
+    };
     let welcome = Welcome {
         client: ClientId(5),
         token: Token([0x5A; 16]),
         epoch: 9,
         placement: Placement::Hop,
+        settings: Settings { horizon: Span::from_secs(3), classes: vec![(ClassId(1), tank_settings)] },
         clock,
         outcome: Outcome::New(65, 32),
     };
@@ -98,6 +116,7 @@ fn messages() -> Vec<Golden> {
         owner: Party::Client(ClientId(5)),
         term: 0,
         creation: b"red".to_vec(),
+        motion: vec![],
         groups: vec![],
     };
     let ball_seen = Announcement {
@@ -106,6 +125,7 @@ fn messages() -> Vec<Golden> {
         owner: Party::Server,
         term: 3,
         creation: vec![],
+        motion: b"a DR vector".to_vec(),
         groups: vec![group(0, 1, &[9]), group(31, 130, b"full")],
     };
     let call = |target, bytes: &[u8]| Call {
@@ -236,12 +256,16 @@ fn message_text(message: &Message) -> String {
                 },
             );
             format!(
-                "hello version {} dimensions {} fingerprint {:08x} authentication {} clock {}\n{resume}",
+                "hello version {} dimensions {} precision {:08x} authentication {} clock {}\n\
+                 game {} version {} fingerprint {:016x}\n{resume}",
                 it.version,
                 it.dimensions,
-                it.fingerprint,
+                it.precision,
                 hex(&it.authentication),
-                it.clock.id
+                it.clock.id,
+                hex(it.game.name.as_bytes()),
+                it.game.version,
+                it.game.fingerprint,
             )
         }
         Message::Welcome(it) => {
@@ -251,10 +275,11 @@ fn message_text(message: &Message) -> String {
                 Outcome::Resumed(received) => format!("resumed {}", received_text(received)),
             };
             format!(
-                "welcome client {} token {} epoch {} placement {placement}\n{}{outcome}",
+                "welcome client {} token {} epoch {} placement {placement}\n{}{}{outcome}",
                 it.client.0,
                 hex(&it.token.0),
                 it.epoch,
+                settings_text(&it.settings),
                 reply_text(&it.clock)
             )
         }
@@ -274,6 +299,35 @@ fn message_text(message: &Message) -> String {
             format!("refused object {} reason {}\n", object.0, refusal.code())
         }
     }
+}
+
+fn settings_text(it: &Settings) -> String {
+    let micros = |span: Span| span.as_micros();
+    let rule = |rule: &Trigger| match rule {
+        Trigger::Distance { threshold } => format!("rule distance {threshold}\n"),
+        Trigger::CrossTrack { threshold } => format!("rule cross-track {threshold}\n"),
+        Trigger::Angle { threshold } => format!("rule angle {threshold}\n"),
+        Trigger::Every(interval) => format!("rule every {}\n", micros(*interval)),
+        Trigger::PreReckoning { angle, speed_min } => format!("rule pre-reckoning {angle} {speed_min}\n"),
+        Trigger::Adaptive(it) => format!("rule adaptive {} {} {}\n", it.near, it.per_distance, it.far),
+        Trigger::AnyOf(_) => unreachable!("rules are flat on the wire"),
+    };
+    let class = |(id, it): &(ClassId, ClassSettings)| {
+        let Trigger::AnyOf(rules) = &it.trigger else { unreachable!("a list on the wire") };
+        let (rates, smoothing) = (it.rates, it.smoothing);
+        let algorithm = Algorithm::ALL.iter().position(|it| *it == smoothing.algorithm).expect("one of all");
+        let rules: String = rules.iter().map(rule).collect();
+        format!(
+            "class {} interval {} {} smoothing {algorithm} {} {}\n{rules}",
+            id.0,
+            micros(rates.interval_min),
+            micros(rates.interval_max),
+            micros(smoothing.blend),
+            smoothing.snap_beyond
+        )
+    };
+    let classes: String = it.classes.iter().map(class).collect();
+    format!("horizon {}\n{classes}", micros(it.horizon))
 }
 
 fn part_text(part: &Part) -> String {
@@ -300,12 +354,13 @@ fn received_text(it: &Received) -> String {
 fn announcement_text(it: &Announcement) -> String {
     let groups: String = it.groups.iter().map(group_text).collect();
     format!(
-        "object {} class {} owner {} term {} creation {}\n{groups}",
+        "object {} class {} owner {} term {} creation {} motion {}\n{groups}",
         it.object.0,
         it.class.0,
         party(it.owner),
         it.term,
-        hex(&it.creation)
+        hex(&it.creation),
+        hex(&it.motion)
     )
 }
 

@@ -9,11 +9,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fairpath::schedule::Broadcast;
-use fairpath::session::{Class, ClassId, Client, ClientConfig, Nearest, Server, ServerConfig, ServerEvent};
+use fairpath::session::{
+    Class, ClassId, Client, ClientConfig, Nearest, Protocol, Server, ServerConfig, ServerEvent,
+};
 use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vec3, Vector};
 use fairpath::wire::{Precision, PrecisionSettings};
-use fairpath::{EntityId, MotionKind, Observation, State, Trigger};
+use fairpath::{EntityId, Observation, State};
 use fairpath_bench::{ErrorHistogram, Helper, TankPaths, machine, report, until_stdin_ends};
 use fairpath_net::{
     ClientThread, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, unguessable_random,
@@ -212,8 +214,9 @@ fn precision(clients: usize) -> Precision {
     Precision::new(settings).expect("valid precision settings")
 }
 
-fn class() -> (ClassId, Class) {
-    (TANK, Class::new(Trigger::within(THRESHOLD)).with_model(MotionKind::Circular))
+fn protocol(crowd: usize) -> Protocol<Vec2> {
+    let class = Class::within(THRESHOLD).circular();
+    Protocol::new("thousand", 1).raw_class(TANK, class).with_precision(precision(crowd))
 }
 
 // ── the server ──────────────────────────────────────────────────────────────────────────────────
@@ -223,10 +226,9 @@ pub(crate) fn run_server(arguments: &[String]) {
     let measure = Duration::from_secs(arguments[1].parse().expect("a number"));
     let config = ServerConfig {
         clients_max: clients,
-        precision: precision(clients),
         datagram_every: TICK,
         scope_every: SCOPE_EVERY,
-        ..ServerConfig::new([class()], 1)
+        ..ServerConfig::new(protocol(clients), 1)
     };
     let session = Server::<Vec2>::new(config, Box::new(Broadcast), unguessable_random());
     let session = session.with_scope(Nearest { count: NEIGHBOURS });
@@ -374,11 +376,7 @@ struct CrowdBot {
 impl CrowdBot {
     /// Connects bot `tank` of `crowd` bots.
     fn new(thread: &ClientThread, tank: usize, crowd: usize, server: SocketAddr, trust: Trust) -> Self {
-        let config = ClientConfig {
-            precision: precision(crowd),
-            datagram_every: TICK,
-            ..ClientConfig::new([class()])
-        };
+        let config = ClientConfig { datagram_every: TICK, ..ClientConfig::new(protocol(crowd)) };
         let session = Client::new(config, unguessable_random());
         let client = NetClient::connect_on(thread, server, NetClientConfig::new(trust), session);
         let client = client.expect("a socket opens");

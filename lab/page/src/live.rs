@@ -118,8 +118,8 @@ impl Live {
                     self.sessions += 1;
                     self.table.begin(&mut self.session);
                 }
-                ClientEvent::Called { method: FAIRNESS, bytes, .. } => {
-                    self.fairness = FairnessReport::from_bytes(bytes).ok();
+                ClientEvent::Called { method: FAIRNESS, call, .. } => {
+                    self.fairness = FairnessReport::from_bytes(call.bytes()).ok();
                 }
                 _ => self.table.hear(&event),
             }

@@ -46,7 +46,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fairpath::schedule::Scheduler;
-use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig, Statistics};
+use fairpath::session::{Client, ClientConfig, Protocol, Server, ServerConfig, Statistics};
 use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::Planar;
 use quinn::Endpoint;
@@ -70,16 +70,16 @@ use crate::{NetClientConfig, lock, new_epoch, unguessable_random};
 
 /// How a peer takes part in a mesh.
 #[derive(Debug)]
-pub struct NetPeerConfig {
+pub struct NetPeerConfig<V: Planar> {
     /// The address to listen on and to connect from. With port 0 the system chooses one.
     pub listen: SocketAddr,
     /// The peer's certificate and key. Its name in the mesh is the fingerprint.
     pub identity: Identity,
     /// The session of the entities that this peer owns. Other peers cannot create entities in it,
     /// whatever its classes say, and `peers_max` sets the number of viewers.
-    pub server_config: ServerConfig,
+    pub server_config: ServerConfig<V>,
     /// The sessions of entities that other peers own.
-    pub client_config: ClientConfig,
+    pub client_config: ClientConfig<V>,
     /// How many connections one address may open, and how fast.
     pub limits: Limits,
     /// The congestion controller: how many bytes may be in flight to each peer.
@@ -100,18 +100,14 @@ pub struct NetPeerConfig {
     pub give_up_after: Duration,
 }
 
-impl NetPeerConfig {
-    /// The defaults, for these classes of entities.
-    pub fn new(
-        listen: SocketAddr,
-        identity: Identity,
-        classes: impl IntoIterator<Item = (ClassId, Class)>,
-    ) -> Self {
-        let server_config = ServerConfig::new(classes, new_epoch());
+impl<V: Planar> NetPeerConfig<V> {
+    /// The defaults, for this game.
+    pub fn new(listen: SocketAddr, identity: Identity, protocol: impl Into<Protocol<V>>) -> Self {
+        let server_config = ServerConfig::new(protocol, new_epoch());
         Self {
             listen,
             identity,
-            client_config: ClientConfig::new(server_config.classes.clone()),
+            client_config: ClientConfig::new(server_config.protocol.clone()),
             server_config,
             limits: Limits::default(),
             congestion: Congestion::default(),
@@ -180,7 +176,7 @@ pub struct NetPeer<V: Planar> {
 
 impl<V: Planar> NetPeer<V> {
     /// Starts a peer without connections.
-    pub fn bind(config: NetPeerConfig, scheduler: Box<dyn Scheduler<V>>) -> Result<Self, BindError> {
+    pub fn bind(config: NetPeerConfig<V>, scheduler: Box<dyn Scheduler<V>>) -> Result<Self, BindError> {
         let allowed = Arc::new(ClientCertificates::listed());
         let transport = transport_config(config.congestion, config.server_config.budget);
         let quic = quic_server_config(&config.identity, &[ALPN_NATIVE], Some(allowed.clone()), transport)?;
@@ -317,7 +313,7 @@ struct Mesh<V: Planar> {
     disconnected: Mutex<BTreeSet<Fingerprint>>,
     joined: Mutex<Option<JoinedLobby>>,
     endpoint: Endpoint,
-    config: NetPeerConfig,
+    config: NetPeerConfig<V>,
 }
 
 #[derive(Debug)]
@@ -489,11 +485,9 @@ impl<V: Planar> LobbyMember for PeerLobbyMember<V> {
 }
 
 /// The session of the peer's own entities: other peers only view them.
-fn own_session(config: &NetPeerConfig) -> ServerConfig {
+fn own_session<V: Planar>(config: &NetPeerConfig<V>) -> ServerConfig<V> {
     let mut world = config.server_config.clone();
-    for class in world.classes.values_mut() {
-        *class = class.clone().server_only();
-    }
+    world.protocol = world.protocol.server_only();
     // A restarted peer has two connections for a while.
     world.clients_max = 2 * config.peers_max;
     world

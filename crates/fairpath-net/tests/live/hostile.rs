@@ -7,8 +7,11 @@ use std::time::Duration;
 use fairpath::clock::Request;
 use fairpath::motion::{Linear, Motion};
 use fairpath::number::{Generation, Life, PacketNumber};
+use fairpath::session::codec::Reader;
 use fairpath::session::message::{Announcement, Datagram, Hello, Message, Outcome, SESSION_VERSION, Welcome};
-use fairpath::session::{ClientId, CloseReason, Party, Refusal, ServerEvent, SpeedCheck, TeleportCheck};
+use fairpath::session::{
+    ClientId, CloseReason, Party, Protocol, Refusal, ServerEvent, SpeedCheck, TeleportCheck,
+};
 use fairpath::time::SharedInstant;
 use fairpath::vector::{Vec2, Vector};
 use fairpath::wire::{Header, Precision, encode_updates};
@@ -81,7 +84,8 @@ impl Impostor {
         let hello = Hello {
             version: SESSION_VERSION,
             dimensions: 2,
-            fingerprint: Precision::default().fingerprint(),
+            precision: Precision::default().fingerprint(),
+            game: Protocol::<Vec2>::from(classes()).game_id(),
             authentication: Vec::new(),
             clock: Request { id: 0 },
             resume: None,
@@ -89,8 +93,7 @@ impl Impostor {
         self.say(&mut intrusion, &Message::Hello(hello));
         let answer = self.runtime.block_on(intrusion.receiving.read_chunk(4096, true));
         let bytes = answer.expect("alive").expect("a welcome").bytes;
-        // One byte of length is enough for a welcome.
-        let welcome = Message::decode(&bytes[1..1 + usize::from(bytes[0])]).expect("sound");
+        let welcome = Reader::new(&bytes).bytes(bytes.len()).and_then(Message::decode).expect("sound");
         let Message::Welcome(welcome) = welcome else { panic!("{welcome:?}") };
         (intrusion, welcome)
     }
@@ -225,11 +228,15 @@ fn false_claims_are_refused_with_a_reason() {
         owner: Party::Client(welcome.client),
         term: 0,
         creation: Vec::new(),
+        motion: Vec::new(),
         groups: Vec::new(),
     };
     impostor.say(&mut intrusion, &Message::Create(announcement));
     world.until("its ship is there", |world| {
-        world.events.contains(&ServerEvent::Created { object: mine, by: welcome.client })
+        let is_it = |event: &ServerEvent| {
+            matches!(event, ServerEvent::Created { object, by, .. } if (*object, *by) == (mine, welcome.client))
+        };
+        world.events.iter().any(is_it)
     });
     let now = world.server.now();
     let honest = at(mine, Vec2::new(1.0, 0.0), Vec2::ZERO, now);

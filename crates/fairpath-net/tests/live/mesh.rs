@@ -87,7 +87,7 @@ impl Fleet {
 }
 
 impl Captain {
-    pub(crate) fn new(which: usize, edit: impl FnOnce(&mut NetPeerConfig)) -> Self {
+    pub(crate) fn new(which: usize, edit: impl FnOnce(&mut NetPeerConfig<Vec2>)) -> Self {
         let mut config = NetPeerConfig::new(any_port(), Identity::local(&[]).expect("made"), classes());
         // Every peer has a clock of its own.
         config.clock = Clock::showing(which as i64 * 1_000_000_000_000_000);

@@ -82,3 +82,12 @@ pub(crate) fn client_events(world: &mut World, index: usize) -> Vec<ClientEvent>
 pub(crate) fn server_events(world: &mut World) -> Vec<ServerEvent> {
     std::iter::from_fn(|| world.server.poll_event()).collect()
 }
+
+/// A ball of the server that lies at the origin.
+pub(crate) fn place_ball(world: &mut World, creation: &[u8]) -> EntityId {
+    let now = world.now();
+    let ball = world.server.create(BALL, creation, now).expect("room");
+    let still = Observation::Moved(State::moving(Vec2::ZERO, Vec2::ZERO));
+    world.server.observe(ball, still, now).expect("its own");
+    ball
+}

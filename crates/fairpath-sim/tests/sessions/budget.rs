@@ -20,7 +20,7 @@ fn wobble(which: u32, now: SharedInstant) -> Observation<Vec2> {
     Observation::Moved(State::moving(ahead * 20.0, ahead.perpendicular() * 40.0))
 }
 
-fn world(config: ServerConfig) -> (World, Vec<EntityId>) {
+fn world(config: ServerConfig<Vec2>) -> (World, Vec<EntityId>) {
     let server = Server::new(config, Box::new(Broadcast), Random::from_seed(1));
     let link = LinkConfig::default().delay(Span::from_millis(30));
     let mut world: World = SessionWorld::new(1, link, server, vec![client(0)]);

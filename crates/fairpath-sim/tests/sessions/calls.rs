@@ -49,7 +49,7 @@ fn each_delivery_class_keeps_its_promise() {
         let numbers: Vec<u32> = heard
             .iter()
             .filter_map(|event| match event {
-                ClientEvent::Called { bytes, .. } => Some(u32::from_le_bytes(bytes[..].try_into().ok()?)),
+                ClientEvent::Called { call, .. } => Some(u32::from_le_bytes(call.bytes().try_into().ok()?)),
                 _ => None,
             })
             .collect();
@@ -117,7 +117,7 @@ fn calls_on_objects_reach_the_owner_or_all_who_see_it() {
             from,
             target,
             method,
-            bytes: bytes.to_vec(),
+            call: bytes.to_vec().into(),
         };
         let (owner, viewers) = (Target::Owner(ships[0]), Target::Viewers(ships[0]));
         let at_owner = client_events(&mut world, 0);

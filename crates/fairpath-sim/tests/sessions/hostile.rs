@@ -8,15 +8,15 @@ use fairpath::session::message::{
     Announcement, Call, Datagram, Group, Hello, Message, Part, SESSION_VERSION, UnorderedMessage,
 };
 use fairpath::session::{
-    Admission, ClassId, ClientId, CloseReason, ConnectionId, Interceptor, Party, Refusal, Server,
-    ServerEvent, SpeedCheck, Target, TeleportCheck, Token, Update,
+    Admission, ClassId, ClientId, CloseReason, ConnectionId, GameId, Interceptor, Party, Protocol, Refusal,
+    Server, ServerEvent, SpeedCheck, Target, TeleportCheck, Token, Update,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::wire::{Header, Precision, encode_updates};
 use fairpath::{DrVector, Observation, State};
 
-use super::arena::{BALL, SHIP, server};
+use super::arena::{BALL, SHIP, classes, server};
 
 /// A client without any manners.
 struct Impostor {
@@ -38,7 +38,10 @@ impl Impostor {
         let mut impostor = Self::new(server);
         impostor.say(&Message::Hello(hello()));
         while impostor.server.poll_stream(impostor.connection, impostor.now).is_some() {}
-        assert!(matches!(impostor.server.poll_event(), Some(ServerEvent::Joined(ClientId(0)))));
+        assert!(matches!(
+            impostor.server.poll_event(),
+            Some(ServerEvent::Joined { client: ClientId(0), .. })
+        ));
         impostor
     }
 
@@ -87,16 +90,31 @@ fn hello() -> Hello {
     Hello {
         version: SESSION_VERSION,
         dimensions: 2,
-        fingerprint: Precision::default().fingerprint(),
+        precision: Precision::default().fingerprint(),
+        game: Protocol::<Vec2>::from(classes()).game_id(),
         authentication: Vec::new(),
         clock: Request { id: 0 },
         resume: None,
     }
 }
 
+fn with_game(change: impl FnOnce(&mut GameId)) -> Hello {
+    let mut hello = hello();
+    change(&mut hello.game);
+    hello
+}
+
 fn announcement(object: EntityId, class: ClassId) -> Announcement {
     let owner = Party::Client(ClientId(0));
-    Announcement { object, class, owner, term: 0, creation: Vec::new(), groups: Vec::new() }
+    Announcement {
+        object,
+        class,
+        owner,
+        term: 0,
+        creation: Vec::new(),
+        motion: Vec::new(),
+        groups: Vec::new(),
+    }
 }
 
 fn at(impostor: &Impostor, entity: EntityId, position: Vec2, velocity: Vec2) -> DrVector<Vec2> {
@@ -119,14 +137,17 @@ fn greetings_that_do_not_fit_are_turned_away_with_a_reason() {
     #[derive(Debug)]
     struct Password;
     impl Admission for Password {
-        fn admits(&mut self, authentication: &[u8]) -> bool {
-            authentication == b"sesame"
+        fn admit(&mut self, authentication: &[u8]) -> Option<Vec<u8>> {
+            (authentication == b"sesame").then(|| b"Ali".to_vec())
         }
     }
     let cases = [
         (Hello { version: 9, ..hello() }, Some(CloseReason::WrongVersion)),
         (Hello { dimensions: 3, ..hello() }, Some(CloseReason::WrongDimensions)),
-        (Hello { fingerprint: 1, ..hello() }, Some(CloseReason::WrongPrecision)),
+        (Hello { precision: 1, ..hello() }, Some(CloseReason::WrongPrecision)),
+        (with_game(|game| game.name.push('s')), Some(CloseReason::WrongGame)),
+        (with_game(|game| game.version += 1), Some(CloseReason::WrongGameVersion)),
+        (with_game(|game| game.fingerprint ^= 1), Some(CloseReason::WrongProtocol)),
         (hello(), Some(CloseReason::NotAdmitted)),
         (Hello { authentication: b"sesame".to_vec(), ..hello() }, None),
     ];
@@ -229,6 +250,7 @@ fn somebody_elses_object_is_not_to_be_moved_destroyed_or_changed() {
     let now = impostor.now;
     let still = Observation::Moved(State::moving(Vec2::ZERO, Vec2::ZERO));
     impostor.server.observe(ball, still, now).expect("its own");
+    impostor.server.observe(rock, still, now).expect("its own");
     let stolen = at(&impostor, ball, Vec2::new(50.0, 0.0), Vec2::ZERO);
     impostor.send(&[stolen], vec![Part::State(ball, Group { group: 0, number: 1, bytes: vec![1] })]);
     impostor.say(&Message::Destroy(ball));
@@ -321,7 +343,7 @@ fn a_stolen_token_of_another_run_is_worth_nothing() {
     };
     impostor.say(&Message::Hello(Hello { resume: Some(resume), ..hello() }));
     assert_eq!(impostor.closed(), None);
-    assert!(matches!(impostor.server.poll_event(), Some(ServerEvent::Joined(_))), "it is somebody new");
+    assert!(matches!(impostor.server.poll_event(), Some(ServerEvent::Joined { .. })), "it is somebody new");
 }
 
 /// Wants names in capitals, no bombs, and no more than nine lives.

@@ -10,7 +10,9 @@ use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_sim::{Fault, LinkConfig, Loss, PeerId};
 
-use super::arena::{World, client, client_events, error, fly, idle, launch, server, server_events, world};
+use super::arena::{
+    World, client, client_events, error, fly, idle, launch, place_ball, server, server_events, world,
+};
 
 const NEAR: PeerId = PeerId(1);
 
@@ -139,7 +141,7 @@ fn a_server_that_starts_anew_loses_sessions_and_everybody_is_told() {
     world.run_for(Span::from_secs(2), |world, now| fly(world, &ships, now));
     client_events(&mut world, 0);
     world.restart_server(server(2));
-    let stone = world.server.create(super::arena::BALL, b"stone", world.now()).expect("room");
+    let stone = place_ball(&mut world, b"stone");
     world.run_for(Span::from_secs(8), idle);
     let events = client_events(&mut world, 0);
     let lost = events.iter().position(|event| matches!(event, ClientEvent::SessionLost { .. }));

@@ -13,7 +13,8 @@ use fairpath::{EntityId, Observation, State};
 use fairpath_sim::{LinkConfig, Loss, SessionWorld};
 
 use super::arena::{
-    BALL, SHIP, World, classes, client, client_events, fly, idle, launch, server, server_events, world,
+    BALL, SHIP, World, classes, client, client_events, fly, idle, launch, place_ball, server, server_events,
+    world,
 };
 
 fn lossy() -> LinkConfig {
@@ -103,7 +104,7 @@ fn of_two_who_claim_the_ball_one_gets_it_and_the_other_is_told() {
 fn what_an_owner_says_too_late_is_taken_back_from_it() {
     let mut world = world(31, LinkConfig::default().delay(Span::from_millis(100)), 2);
     world.connect_all();
-    let ball = world.server.create(BALL, b"", world.now()).expect("room");
+    let ball = place_ball(&mut world, b"");
     world.run_for(Span::from_secs(1), idle);
     world.client(0).claim(ball).expect("seen");
     world.run_for(Span::from_secs(1), idle);

@@ -29,7 +29,9 @@ impl fmt::Display for MessageError {
             Self::NotCanonical => write!(f, "the message is not in canonical form"),
             Self::OutOfRange => write!(f, "a number or a length is out of range"),
             Self::UnknownKind(kind) => write!(f, "unknown kind {kind}"),
-            Self::OtherVersion(version) => write!(f, "the peer uses version {version} of the session protocol"),
+            Self::OtherVersion(version) => {
+                write!(f, "the peer uses version {version} of the session protocol")
+            }
         }
     }
 }

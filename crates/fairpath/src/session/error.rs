@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::number::EntityId;
+use crate::owner::ObserveError;
 
 macro_rules! coded {
     ($(#[$doc:meta])* $name:ident { $($(#[$item_doc:meta])* $item:ident = $code:literal, $says:literal;)* }) => {
@@ -249,7 +250,9 @@ impl fmt::Display for ObjectError {
                 write!(f, "a later state of object {} was observed before", object.0)
             }
             Self::Full => write!(f, "too many messages are unconfirmed; try again later"),
-            Self::TooFast => write!(f, "too many objects created or destroyed in a short time; try again later"),
+            Self::TooFast => {
+                write!(f, "too many objects created or destroyed in a short time; try again later")
+            }
             Self::NotYourGroup(object, group) => {
                 write!(f, "another peer sets state group {group} of object {}", object.0)
             }
@@ -269,3 +272,12 @@ impl fmt::Display for ObjectError {
 }
 
 impl std::error::Error for ObjectError {}
+
+impl From<ObserveError> for ObjectError {
+    fn from(error: ObserveError) -> Self {
+        match error {
+            ObserveError::NotFinite(object) => Self::NotFinite(object),
+            ObserveError::Older { entity, .. } => Self::OutOfOrder(entity),
+        }
+    }
+}

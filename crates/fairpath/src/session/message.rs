@@ -8,7 +8,8 @@ use super::codec::{MessageError, Reader, put_bytes, put_signed, put_varint};
 use super::error::{CloseReason, Refusal};
 use super::limits::{
     AUTHENTICATION_BYTES_MAX, CALL_BYTES_MAX, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX,
-    GAME_NAME_BYTES_MAX, GROUPS_MAX, MOTION_BYTES_MAX, OUTBOX_BYTES_MAX, QUICKEST_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW,
+    GAME_NAME_BYTES_MAX, GROUPS_MAX, MOTION_BYTES_MAX, OUTBOX_BYTES_MAX, QUICKEST_BYTES_MAX,
+    STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW,
 };
 use super::protocol::GameId;
 use super::settings::Settings;

@@ -146,6 +146,13 @@ impl<V: Planar> Protocol<V> {
         self
     }
 
+    /// Forbids clients to create objects of any class, as [`Class::server_only`] does for one.
+    #[must_use]
+    pub fn server_only(mut self) -> Self {
+        self.edit().classes.values_mut().for_each(|class| class.is_server_only = true);
+        self
+    }
+
     /// Sets how numbers are rounded on the wire. Default [`Precision::default`].
     #[must_use]
     pub fn with_precision(mut self, precision: Precision) -> Self {

@@ -31,8 +31,6 @@ pub struct ClassSettings {
 /// Most classes of a game, and most rules of a trigger: limits of the message.
 const CLASSES_MAX: u64 = 512;
 const RULES_MAX: u64 = 16;
-/// Longest time in the settings: an hour.
-const SPAN_MAX: Span = Span::from_secs(3600);
 
 impl Settings {
     pub(super) fn of(horizon: Span, classes: &BTreeMap<ClassId, Class>) -> Self {
@@ -153,13 +151,12 @@ fn number(reader: &mut Reader<'_>) -> Result<f64, MessageError> {
 }
 
 fn put_span(out: &mut Vec<u8>, span: Span) {
-    put_varint(out, span.clamp(Span::ZERO, SPAN_MAX).as_micros() as u64);
+    put_varint(out, span.max(Span::ZERO).as_micros() as u64);
 }
 
 fn span(reader: &mut Reader<'_>) -> Result<Span, MessageError> {
-    let micros = reader.varint()?;
-    let fits = micros <= SPAN_MAX.as_micros() as u64;
-    if fits { Ok(Span::from_micros(micros as i64)) } else { Err(MessageError::OutOfRange) }
+    let micros = i64::try_from(reader.varint()?).map_err(|_| MessageError::OutOfRange)?;
+    Ok(Span::from_micros(micros))
 }
 
 fn count(reader: &mut Reader<'_>, count_max: u64) -> Result<u64, MessageError> {

@@ -110,6 +110,13 @@ impl Payload {
     }
 }
 
+/// Plain bytes, to which the protocol gives no type.
+impl From<Vec<u8>> for Payload {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(None, bytes)
+    }
+}
+
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Payload({:?})", self.bytes)

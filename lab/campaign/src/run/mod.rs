@@ -324,9 +324,9 @@ impl<'a> WorldRun<'a> {
                         seat.tank = None;
                     }
                 }
-                ClientEvent::Called { bytes, .. } => {
+                ClientEvent::Called { call, .. } => {
                     let receiver = format!("client {index} in session {session}");
-                    self.calls.on_received(&bytes, &receiver, now, &mut self.findings);
+                    self.calls.on_received(call.bytes(), &receiver, now, &mut self.findings);
                 }
                 _ => {}
             }
@@ -344,9 +344,9 @@ impl<'a> WorldRun<'a> {
                 ServerEvent::Destroyed { object, .. } => {
                     self.calls.excuse(&format!("~o{}@{epoch}", object.0));
                 }
-                ServerEvent::Called { target: Target::Connection, bytes, .. } => {
+                ServerEvent::Called { target: Target::Connection, call, .. } => {
                     let receiver = format!("server {epoch}");
-                    self.calls.on_received(&bytes, &receiver, now, &mut self.findings);
+                    self.calls.on_received(call.bytes(), &receiver, now, &mut self.findings);
                 }
                 _ => {}
             }

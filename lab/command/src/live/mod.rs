@@ -21,11 +21,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use fairpath::Trigger;
 use fairpath::motion::MotionKind;
 use fairpath::schedule::DispatcherConfig;
 use fairpath::session::{Class, ClassId, ClientConfig, Rates, Statistics};
 use fairpath::time::Span;
+use fairpath::{Trigger, Vec2};
 use fairpath_games::online::{SHOT, TANK};
 use fairpath_net::middleman::parse_span;
 use fairpath_net::{Fingerprint, Trust};
@@ -83,9 +83,8 @@ impl TankOptions {
         }
     }
 
-    fn client(&self) -> Result<ClientConfig, BadInput> {
-        let horizon = self.dispatcher().horizon;
-        Ok(ClientConfig { horizon, ..ClientConfig::new(self.classes()?) })
+    fn client(&self) -> Result<ClientConfig<Vec2>, BadInput> {
+        Ok(ClientConfig::new(self.classes()?))
     }
 }
 

@@ -342,7 +342,7 @@ impl ServerTally {
 
     fn note(&mut self, event: &ServerEvent) {
         match event {
-            ServerEvent::Joined(_) => self.joined += 1,
+            ServerEvent::Joined { .. } => self.joined += 1,
             ServerEvent::Resumed(_) => self.resumed += 1,
             ServerEvent::SessionLost { undelivered, .. } if undelivered.is_empty() => self.ended += 1,
             ServerEvent::SessionLost { .. } => self.lost += 1,

@@ -37,12 +37,12 @@ impl<H: HostedGame> HostedClient<H> {
     }
 
     pub fn handle_event(&mut self, event: &ClientEvent) {
-        let ClientEvent::Called { method, bytes, .. } = event else { return };
+        let ClientEvent::Called { method, call, .. } = event else { return };
         match *method {
-            WELCOME => self.welcome = bytes.first().copied(),
+            WELCOME => self.welcome = call.bytes().first().copied(),
             STATE => {
                 // A state that cannot be decoded is ignored; the next one replaces it.
-                let reply = read_reply(bytes).ok().filter(|reply| H::is_sound(&reply.state));
+                let reply = read_reply(call.bytes()).ok().filter(|reply| H::is_sound(&reply.state));
                 let Some(reply) = reply else { return };
                 self.heard += 1;
                 if self.epoch.replace(reply.epoch.0) != Some(reply.epoch.0) {

@@ -56,7 +56,7 @@ impl<H: HostedGame> Room<H> {
     /// Handles all session events, plays the ticks that are due, and sends the states.
     pub fn frame(&mut self, session: &mut Server<Vec2>, now: SharedInstant) {
         while let Some(event) = session.poll_event() {
-            if let ServerEvent::Joined(client) = event {
+            if let ServerEvent::Joined { client, .. } = event {
                 self.greet(session, client);
             }
             self.handle_event(session, event, now);
@@ -96,7 +96,7 @@ impl<H: HostedGame> Room<H> {
             ServerEvent::SessionLost { client, .. } => {
                 self.seats.remove(&client);
             }
-            ServerEvent::Called { from, method: INPUT, bytes, .. } => match read_input(&bytes) {
+            ServerEvent::Called { from, method: INPUT, call, .. } => match read_input(call.bytes()) {
                 Ok((stamp, input)) => {
                     self.statistics.inputs += 1;
                     if let Some(seat) = self.seat(from, now) {

@@ -30,8 +30,8 @@ impl GameRooms {
     /// Handles one session event. Events of clients that are in no room are ignored.
     pub fn handle_event(&mut self, session: &mut Server<Vec2>, event: &ServerEvent, now: SharedInstant) {
         let from = match event {
-            ServerEvent::Called { from, method: JOIN, bytes, .. } => {
-                return self.join(session, *from, bytes.first().copied().unwrap_or(0));
+            ServerEvent::Called { from, method: JOIN, call, .. } => {
+                return self.join(session, *from, call.bytes().first().copied().unwrap_or(0));
             }
             ServerEvent::Called { from, .. } => *from,
             ServerEvent::SessionLost { client, .. } => *client,

@@ -89,7 +89,12 @@ impl<V: Planar> ClientFrame<'_, V> {
     /// Reports the state of an object that this client owns, true for the instant `at`: the time
     /// of the tick that computed it, or [`now`](Self::now) where every frame computes a new one.
     /// Call it with every new state.
-    pub fn observe(&mut self, object: EntityId, state: State<V>, at: LocalInstant) -> Result<(), ObjectError> {
+    pub fn observe(
+        &mut self,
+        object: EntityId,
+        state: State<V>,
+        at: LocalInstant,
+    ) -> Result<(), ObjectError> {
         self.session.observe_at(object, Observation::Moved(state), at, self.now)
     }
 

@@ -204,7 +204,8 @@ impl<V: Planar> Client<V> {
             }
             None => None,
         };
-        let motion = export.map(|export| encode_motion(precision, &export.vector, shared)).unwrap_or_default();
+        let motion =
+            export.map(|export| encode_motion(precision, &export.vector, shared)).unwrap_or_default();
         let (owner, term, creation) = (Party::Client(identity.client), 0, creation.to_vec());
         let role = Role::Mine(Box::new(watch), 0);
         if !self.requests.try_spend(1.0, now) {
@@ -619,7 +620,9 @@ impl<V: Planar> Client<V> {
 
     fn replica(&self, class: Option<ClassId>) -> Replica<V> {
         let smoothing = class.and_then(|class| self.classes.get(&class)).map(|class| class.smoothing);
-        Replica::new(self.placement).with_horizon(self.horizon).with_convergence(smoothing.unwrap_or_default())
+        Replica::new(self.placement)
+            .with_horizon(self.horizon)
+            .with_convergence(smoothing.unwrap_or_default())
     }
 
     fn mine(&mut self, object: EntityId) -> Result<&mut Object<V>, ObjectError> {
@@ -642,7 +645,10 @@ fn dispatcher<V: Planar>(horizon: Span, random: &Random) -> Dispatcher<V> {
 
 /// Returns an owner with the settings of the class.
 pub(super) fn watch<V: Planar>(object: EntityId, class: &Class, precision: Precision) -> Owner<V> {
-    let owner = Owner::new(object, class.trigger.clone()).with_model(class.model).with_precision(precision);
+    let owner = Owner::new(object, class.trigger.clone())
+        .with_model(class.model)
+        .with_precision(precision)
+        .anticipating();
     if class.sends_attitude { owner.with_attitude() } else { owner }
 }
 

@@ -1,8 +1,6 @@
 //! Handling of the server's datagrams and messages.
 
-use super::{
-    Client, ClientEvent, GRANTS_MAX, Identity, Object, Phase, Role, SERVER, decode_motion, dispatcher, watch,
-};
+use super::{Client, ClientEvent, GRANTS_MAX, Identity, Object, Phase, Role, SERVER, decode_motion, watch};
 use crate::clock::{ClockSync, Reply};
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;

@@ -78,7 +78,12 @@ impl<V: Planar> ServerFrame<'_, V> {
     /// Reports the state of an object that the server owns, true for the instant `at`: the time of
     /// the tick that computed it, or [`now`](Self::now) where every frame computes a new one. Call
     /// it with every new state.
-    pub fn observe(&mut self, object: EntityId, state: State<V>, at: SharedInstant) -> Result<(), ObjectError> {
+    pub fn observe(
+        &mut self,
+        object: EntityId,
+        state: State<V>,
+        at: SharedInstant,
+    ) -> Result<(), ObjectError> {
         self.session.observe_at(object, Observation::Moved(state), at, self.now)
     }
 
@@ -160,13 +165,21 @@ impl<V: Planar> ServerFrame<'_, V> {
     }
 
     /// Calls every client but one, like [`call_all`](Self::call_all).
-    pub fn call_all_but<T: Value>(&mut self, except: ClientId, value: &T) -> Result<Vec<ClientId>, CallError> {
+    pub fn call_all_but<T: Value>(
+        &mut self,
+        except: ClientId,
+        value: &T,
+    ) -> Result<Vec<ClientId>, CallError> {
         let (method, delivery, bytes) = self.call(value)?;
         self.session.call_clients(Some(except), method, &bytes, delivery)
     }
 
     /// Calls every client that sees an object, except its owner, like [`call_all`](Self::call_all).
-    pub fn call_viewers<T: Value>(&mut self, object: EntityId, value: &T) -> Result<Vec<ClientId>, CallError> {
+    pub fn call_viewers<T: Value>(
+        &mut self,
+        object: EntityId,
+        value: &T,
+    ) -> Result<Vec<ClientId>, CallError> {
         let (method, delivery, bytes) = self.call(value)?;
         self.session.call_viewers(object, method, &bytes, delivery)
     }

@@ -134,7 +134,9 @@ impl<V: Planar> Server<V> {
                     chosen.extend(&member.owned);
                     chosen
                 }
-                None => showable.clone().map(|(object, _)| *object).chain(member.owned.iter().copied()).collect(),
+                None => {
+                    showable.clone().map(|(object, _)| *object).chain(member.owned.iter().copied()).collect()
+                }
             };
             to_be_seen.sort_unstable();
             to_be_seen.dedup();
@@ -176,7 +178,8 @@ impl<V: Planar> Server<V> {
             return;
         };
         member.seen.insert(object);
-        let motion = known.newest().map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
+        let motion =
+            known.newest().map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
         let announcement = Announcement {
             object,
             class: known.class,

@@ -6,12 +6,12 @@ use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::place::{Acceptance, Arrival, Placement, Replica};
 use crate::session::channel::Incoming;
+use crate::session::client::decode_motion;
 use crate::session::interceptor::Update;
 use crate::session::limits::{
     CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, IDS_LOW, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX,
 };
 use crate::session::message::{Announcement, Call, Group, Message, Target};
-use crate::session::client::decode_motion;
 use crate::session::{ClientId, CloseReason, Delivery, Party, Payload, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::trigger::TriggerReason;
@@ -152,7 +152,7 @@ impl<V: Planar> Server<V> {
         let vector = match self.config.placement {
             Placement::Hop => {
                 self.relay.restate(vector, &arrival, self.config.protocol.precision().time_step())
-            },
+            }
             Placement::Local | Placement::Global => *vector,
         };
         let reason = self.reason_for(&vector);

@@ -6,7 +6,7 @@ use super::Server;
 use crate::number::EntityId;
 use crate::session::ClientId;
 use crate::time::{Now, SharedInstant, Span};
-use crate::vector::{Planar, Vector};
+use crate::vector::Planar;
 
 /// The objects that a client is to see and has not been told of.
 #[derive(Debug, Default)]
@@ -86,7 +86,10 @@ impl<V: Planar> Server<V> {
             let at = position(object).unwrap_or(V::ZERO);
             eyes.iter().map(|eye| eye.distance(at)).fold(f64::INFINITY, f64::min)
         };
-        let mut order: Vec<(bool, f64, EntityId)> = member.waiting.objects.iter()
+        let mut order: Vec<(bool, f64, EntityId)> = member
+            .waiting
+            .objects
+            .iter()
             .map(|object| (member.owned.contains(object), far(object), *object))
             .collect();
         // The last is announced first.
