@@ -17,5 +17,9 @@ mod life;
 mod motion;
 #[path = "sessions/objects.rs"]
 mod objects;
+#[path = "sessions/paging.rs"]
+mod paging;
 #[path = "sessions/sleep.rs"]
 mod sleep;
+#[path = "sessions/typed.rs"]
+mod typed;

@@ -28,7 +28,11 @@ pub const CASES: u32 = 256;
 #[macro_export]
 macro_rules! law {
     ($strategy:expr, $holds:expr $(,)?) => {
-        $crate::check(env!("CARGO_PKG_NAME"), std::any::type_name_of_val(&|| {}), $strategy, $holds)
+        $crate::law!($strategy, cases = $crate::CASES, $holds)
+    };
+    // Fewer cases, for a law whose cases are long.
+    ($strategy:expr, cases = $cases:expr, $holds:expr $(,)?) => {
+        $crate::check(env!("CARGO_PKG_NAME"), std::any::type_name_of_val(&|| {}), $cases, $strategy, $holds)
     };
 }
 
@@ -36,11 +40,12 @@ macro_rules! law {
 pub fn check<S: Strategy>(
     package: &str,
     enclosing: &str,
+    cases: u32,
     strategy: S,
     holds: impl Fn(S::Value) -> TestCaseResult,
 ) {
     let seed = from_environment("FAIRPATH_SEED").unwrap_or(SEED);
-    let cases = from_environment("FAIRPATH_CASES").unwrap_or(CASES);
+    let cases = from_environment("FAIRPATH_CASES").unwrap_or(cases);
     let config =
         Config { cases, rng_seed: RngSeed::Fixed(seed), failure_persistence: None, ..Config::default() };
     let law = test_name(enclosing);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use fairpath::random::Random;
-use fairpath::session::{Client, CloseReason, ConnectionId, Server, Token};
+use fairpath::session::{Client, ClientFrame, CloseReason, ConnectionId, Server, ServerFrame, Token};
 use fairpath::time::{LocalInstant, SharedInstant, Span, TickRate};
 use fairpath::vector::Planar;
 
@@ -137,6 +137,18 @@ impl<V: Planar> SessionWorld<V> {
     pub fn client_now(&mut self, index: usize) -> (&mut Client<V>, LocalInstant) {
         let local = self.network.local_now(peer(index));
         (&mut self.seats[index].client, local)
+    }
+
+    /// Returns a client at the current instant, as a game uses it in a frame.
+    pub fn client_frame(&mut self, index: usize) -> ClientFrame<'_, V> {
+        let (client, local) = self.client_now(index);
+        client.frame(local)
+    }
+
+    /// Returns the server at the current instant, as a game uses it in a frame.
+    pub fn server_frame(&mut self) -> ServerFrame<'_, V> {
+        let now = self.now();
+        self.server.frame(now)
     }
 
     /// Returns a client and the server.

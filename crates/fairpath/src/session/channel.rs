@@ -488,7 +488,7 @@ impl Channel {
             let entity = departure.claim.entity;
             if at >= count {
                 if departure.is_promise {
-                    self.manifest.look_again(now.shared);
+                    self.manifest.look_again(entity, now.shared);
                 }
                 let room_at = self.budget.when(Self::SPEAK_BYTES, now.local);
                 hold(dispatcher, departure, now.shared + (room_at - now.local).max(Span::ZERO));

@@ -1,8 +1,8 @@
 //! The objects that one peer is sent, and how often it may and must be updated.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::class::Rates;
 use crate::number::{EntityId, ReceiverId};
@@ -14,8 +14,8 @@ use crate::vector::Planar;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Manifest {
     items: BTreeMap<EntityId, Item>,
-    /// No update is overdue before this. May be too early, never too late.
-    due: Option<SharedInstant>,
+    /// When each object is looked at next, to see whether an update is overdue.
+    looks: BTreeSet<(SharedInstant, EntityId)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,8 @@ struct Item {
     rates: Rates,
     since: SharedInstant,
     last_sent: Option<SharedInstant>,
+    /// Its entry in `looks`: not after [`latest`](Self::latest), but perhaps before.
+    look_at: SharedInstant,
 }
 
 impl Manifest {
@@ -33,24 +35,32 @@ impl Manifest {
     const WEIGHT_DOUBLES: Span = Span::from_millis(100);
     /// Weight of a claim without weight: below any error that matters, but waiting increases it.
     const WEIGHT_FLOOR: f64 = 1e-3;
-    /// Interval of the search for overdue objects: it walks through all objects of the peer, and
-    /// objects never observed are always due. 50 ms is small against intervals of seconds.
+    /// Pause between two looks at an overdue object that could not be sent, or was never observed.
+    /// 50 ms is small against intervals of seconds.
     const LOOK_EVERY: Span = Span::from_millis(50);
 
     pub(super) fn add(&mut self, object: EntityId, rates: Rates, now: SharedInstant) {
         if let Entry::Vacant(place) = self.items.entry(object) {
-            place.insert(Item { rates, since: now, last_sent: None });
-            self.look_again(now);
+            place.insert(Item { rates, since: now, last_sent: None, look_at: now });
+            self.looks.insert((now, object));
         }
     }
 
-    /// Schedules a search for overdue objects.
-    pub(super) fn look_again(&mut self, now: SharedInstant) {
-        self.due = Some(self.due.map_or(now, |due| due.min(now)));
+    /// Looks at an object again at `now`: its update did not leave.
+    pub(super) fn look_again(&mut self, object: EntityId, now: SharedInstant) {
+        if let Some(item) = self.items.get_mut(&object)
+            && now < item.look_at
+        {
+            self.looks.remove(&(item.look_at, object));
+            self.looks.insert((now, object));
+            item.look_at = now;
+        }
     }
 
     pub(super) fn remove(&mut self, object: EntityId) {
-        self.items.remove(&object);
+        if let Some(item) = self.items.remove(&object) {
+            self.looks.remove(&(item.look_at, object));
+        }
     }
 
     pub(super) fn contains(&self, object: EntityId) -> bool {
@@ -59,10 +69,11 @@ impl Manifest {
 
     /// Starts over on a new transport: every object is due.
     pub(super) fn rewind(&mut self, now: SharedInstant) {
-        for item in self.items.values_mut() {
-            (item.since, item.last_sent) = (now, None);
+        self.looks.clear();
+        for (object, item) in &mut self.items {
+            (item.since, item.last_sent, item.look_at) = (now, None, now);
+            self.looks.insert((now, *object));
         }
-        self.due = Some(now);
     }
 
     pub(super) fn on_departed(&mut self, object: EntityId, now: SharedInstant) {
@@ -89,15 +100,19 @@ impl Manifest {
                 gathered.push((departure, item.urgency(&departure.claim, now)));
             }
         }
-        if self.due.is_some_and(|due| due <= now) {
-            for (object, item) in self.items.iter().filter(|(_, item)| item.latest() <= now) {
-                let Some(newest) = dispatcher.newest(*object) else { continue };
+        while let Some((_, object)) = self.looks.first().copied().filter(|(at, _)| *at <= now) {
+            self.looks.pop_first();
+            let Some(item) = self.items.get_mut(&object) else { continue };
+            let latest = item.latest();
+            item.look_at = latest.max(now + Self::LOOK_EVERY);
+            self.looks.insert((item.look_at, object));
+            if latest <= now
+                && let Some(newest) = dispatcher.newest(object)
+            {
                 let (weight, generated_at) = (item.weight(), newest.generated_at);
-                let claim = Claim { entity: *object, receiver, due: now, weight, delay: None, generated_at };
+                let claim = Claim { entity: object, receiver, due: now, weight, delay: None, generated_at };
                 gathered.push((Departure { claim, is_promise: true }, item.urgency(&claim, now)));
             }
-            let soon = now + Self::LOOK_EVERY;
-            self.due = self.items.values().map(|item| item.latest().max(soon)).min();
         }
         // Of two updates of one object keep the newer; of two equal ones the claim comes first.
         gathered
@@ -109,7 +124,7 @@ impl Manifest {
 
     /// Returns when [`gather`](Self::gather) has an update that no scheduler claims.
     pub(super) fn poll_deadline(&self) -> Option<SharedInstant> {
-        self.due.filter(|_| !self.items.is_empty())
+        self.looks.first().map(|(at, _)| *at)
     }
 }
 
