@@ -181,7 +181,7 @@ fn fly(mut random: Random) -> Vec<State<Vec2>> {
             let velocity = wanted * (SPEED_MAX / wanted.length().max(SPEED_MAX));
             let acceleration = (velocity - state.velocity) * (1.0 / step_secs);
             let position = state.position + (state.velocity + velocity) * (0.5 * step_secs);
-            let turn_rate = velocity.perpendicular().dot(acceleration) / velocity.dot(velocity).max(1.0);
+            let turn_rate = velocity.perpendicular().dot(acceleration) / velocity.dot(velocity).max(100.0);
             state = State::moving(position, velocity).with_acceleration(acceleration);
             state.spin = turn_rate;
             state
