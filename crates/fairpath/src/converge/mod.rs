@@ -87,7 +87,7 @@ pub struct Convergence {
     /// Below `blend`, a blend lasts half the pause since the last correction, but at least this.
     /// Too low: corrections that arrive together look like jerks. Too high: errors add up. Example:
     /// a ship that accelerates with 80 u/s² leaves a straight line by 0.2 every 71 ms. With blends
-    /// of 200 ms it is drawn twice as wrong as it is placed, with 50 ms 1.1 times.
+    /// of 200 ms it is drawn twice as wrong as it is placed, with 50 to 100 ms 1.2 times.
     pub blend_min: Span,
     /// Distance from which a correction is shown as a jump, in world units. Default 10.
     ///
