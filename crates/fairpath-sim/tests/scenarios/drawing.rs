@@ -104,7 +104,7 @@ fn measure(flights: &[Flight], smoothing: Convergence, frames_per_sec: u32) -> S
                 let at = Now::synchronised(*at);
                 let before = replica.position(at);
                 replica.accept(vector, &Arrival::at(at));
-                corrected = corrected + before.zip(replica.position(at)).map_or(Vec2::ZERO, |(a, b)| b - a);
+                corrected += before.zip(replica.position(at)).map_or(Vec2::ZERO, |(a, b)| b - a);
             }
             let Some(truth) = flight.truth_at(now) else { break };
             let Some(place) = replica.position(Now::synchronised(now)) else { continue };
