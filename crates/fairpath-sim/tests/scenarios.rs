@@ -4,6 +4,8 @@
 #[path = "scenarios/ship.rs"]
 mod ship;
 
+#[path = "scenarios/drawing.rs"]
+mod drawing;
 #[path = "scenarios/lost_update.rs"]
 mod lost_update;
 #[path = "scenarios/overload.rs"]

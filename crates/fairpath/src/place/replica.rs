@@ -55,7 +55,7 @@ impl<V: Planar> Replica<V> {
 
     /// Returns a replica that has received nothing yet.
     pub fn new(placement: Placement) -> Self {
-        let drawn = Drawn::new(Convergence::default());
+        let drawn = Drawn::new(Convergence::smooth());
         Self { placement, horizon: Self::HORIZON, clip: None, belief: None, drawn }
     }
 
@@ -74,7 +74,7 @@ impl<V: Planar> Replica<V> {
         self
     }
 
-    /// Sets how corrections are smoothed. Default [`Convergence::default`].
+    /// Sets how corrections are smoothed. Default [`Convergence::smooth`].
     #[must_use]
     pub fn with_convergence(mut self, convergence: Convergence) -> Self {
         self.drawn = Drawn::new(convergence);

@@ -86,19 +86,23 @@ impl Corrected {
     }
 }
 
-fn all_but_snap() -> impl Strategy<Value = Algorithm> {
-    prop::sample::select(&Algorithm::ALL[1..])
+/// Every algorithm, with blends of 200 ms and with blends that follow the pauses. Nothing here is
+/// so far that it should snap.
+fn all() -> impl Strategy<Value = Convergence> {
+    (prop::sample::select(&Algorithm::ALL[..]), any::<bool>()).prop_map(|(algorithm, is_paced)| {
+        let blend_min = Span::from_millis(if is_paced { 20 } else { 200 });
+        Convergence { blend_min, snap_beyond: 1e6, ..Convergence::default().with_algorithm(algorithm) }
+    })
 }
 
-fn convergence(algorithm: Algorithm) -> Convergence {
-    // Nothing here is so far that it should snap.
-    Convergence { snap_beyond: 1e6, ..Convergence::default().with_algorithm(algorithm) }
+fn all_but_snap() -> impl Strategy<Value = Convergence> {
+    all().prop_filter("has no curve", |convergence| convergence.algorithm != Algorithm::Snap)
 }
 
 #[test]
 fn the_drawn_curve_is_the_same_at_30_60_and_144_frames_per_second() {
-    law!((corrected(), prop::sample::select(&Algorithm::ALL[..])), |(corrected, algorithm)| {
-        let at_rate = |hertz| corrected.frames(TickRate::hz(hertz), convergence(algorithm));
+    law!((corrected(), all()), |(corrected, convergence)| {
+        let at_rate = |hertz| corrected.frames(TickRate::hz(hertz), convergence);
         let (slow, middle, fast) = (at_rate(30), at_rate(60), at_rate(144));
         let mut common = 0;
         for (instant, state) in &slow {
@@ -116,13 +120,13 @@ fn the_drawn_curve_is_the_same_at_30_60_and_144_frames_per_second() {
 
 #[test]
 fn nothing_jumps_at_a_correction() {
-    law!((corrected(), all_but_snap()), |(corrected, algorithm)| {
-        corrected.each_correction(convergence(algorithm), |now, [(old, before), (new, after)]| {
+    law!((corrected(), all_but_snap()), |(corrected, convergence)| {
+        corrected.each_correction(convergence, |now, [(old, before), (new, after)]| {
             let (was, is) = (old.at(now, &before), new.at(now, &after));
             prop_assert!(was.position.distance(is.position) < 1e-9);
             prop_assert!(Vec2::angle_between(was.orientation, is.orientation) < 1e-9);
             let gap = was.position.distance(after.position);
-            if algorithm != Algorithm::Linear && gap > 0.0 {
+            if convergence.algorithm != Algorithm::Linear && gap > 0.0 {
                 prop_assert!(was.velocity.distance(is.velocity) < 1e-9, "{was:?} {is:?}");
             }
             Ok(())
@@ -132,8 +136,8 @@ fn nothing_jumps_at_a_correction() {
 
 #[test]
 fn drawn_velocity_is_the_slope_of_drawn_position() {
-    law!((corrected(), all_but_snap(), 0.05..0.95f64), |(corrected, algorithm, part)| {
-        let convergence = Convergence { blend: Span::from_millis(400), ..convergence(algorithm) };
+    law!((corrected(), all_but_snap(), 0.05..0.95f64), |(corrected, convergence, part)| {
+        let convergence = Convergence { blend: Span::from_millis(400), ..convergence };
         corrected.each_correction(convergence, |now, [_, (new, after)]| {
             // Relative to a placed path that stands still, so that only the blend is
             // differentiated.
@@ -156,10 +160,9 @@ fn drawn_velocity_is_the_slope_of_drawn_position() {
 
 #[test]
 fn after_the_blend_drawn_equals_placed() {
-    law!((corrected(), prop::sample::select(&Algorithm::ALL[..])), |(corrected, algorithm)| {
-        corrected.each_correction(convergence(algorithm), |now, [_, (new, after)]| {
-            let settled = now + Convergence::default().blend;
-            prop_assert_eq!(new.at(settled, &after), after);
+    law!((corrected(), all()), |(corrected, convergence)| {
+        corrected.each_correction(convergence, |now, [_, (new, after)]| {
+            prop_assert_eq!(new.at(now + convergence.blend, &after), after);
             Ok(())
         })
     });
@@ -167,12 +170,12 @@ fn after_the_blend_drawn_equals_placed() {
 
 /// A thing drawn moving at `velocity` that turns out to stand `gap` away, and how far the error may
 /// grow.
-fn stopped(algorithm: Algorithm, gap: Vec2, velocity: Vec2) -> (Drawn<Vec2>, State<Vec2>, f64) {
+fn stopped(convergence: Convergence, gap: Vec2, velocity: Vec2) -> (Drawn<Vec2>, State<Vec2>, f64) {
     let (before, target) =
         (State::moving(Vec2::new(3.0, 4.0) + gap, velocity), State::moving(Vec2::new(3.0, 4.0), Vec2::ZERO));
-    let mut drawn = Drawn::new(convergence(algorithm));
+    let mut drawn = Drawn::new(convergence);
     drawn.correct(at_micros(0), &before, &target);
-    let growth = match algorithm {
+    let growth = match convergence.algorithm {
         Algorithm::Snap => 0.0,
         Algorithm::Linear => 1.0,
         Algorithm::Cubic => 1.281,
@@ -189,12 +192,8 @@ fn during() -> impl Iterator<Item = Now> {
 
 #[test]
 fn a_stopped_target_is_never_overshot() {
-    law!((prop::sample::select(&Algorithm::ALL[..]), vec2(8.0), vec2(200.0)), |(
-        algorithm,
-        gap,
-        velocity,
-    )| {
-        let (drawn, target, growth) = stopped(algorithm, gap, velocity);
+    law!((all(), vec2(8.0), vec2(200.0)), |(convergence, gap, velocity)| {
+        let (drawn, target, growth) = stopped(convergence, gap, velocity);
         for now in during() {
             let error = drawn.at(now, &target).position - target.position;
             prop_assert!(error.dot(gap) >= -1e-12, "beyond the target: {error:?}");
@@ -206,8 +205,8 @@ fn a_stopped_target_is_never_overshot() {
 
 #[test]
 fn straight_towards_a_stopped_target_the_error_only_falls() {
-    law!((prop::sample::select(&Algorithm::ALL[..]), vec2(8.0), 0.0..300.0f64), |(algorithm, gap, speed)| {
-        let (drawn, target, _) = stopped(algorithm, gap, gap.normalize_or_zero() * -speed);
+    law!((all(), vec2(8.0), 0.0..300.0f64), |(convergence, gap, speed)| {
+        let (drawn, target, _) = stopped(convergence, gap, gap.normalize_or_zero() * -speed);
         let errors: Vec<f64> =
             during().map(|now| drawn.at(now, &target).position.distance(target.position)).collect();
         for pair in errors.windows(2) {
@@ -219,14 +218,14 @@ fn straight_towards_a_stopped_target_the_error_only_falls() {
 
 #[test]
 fn also_in_the_middle_of_a_blend_a_stop_is_not_overshot() {
-    law!((corrected(), all_but_snap(), 0..300_000i64), |(corrected, algorithm, pause)| {
+    law!((corrected(), all_but_snap(), 0..300_000i64), |(corrected, convergence, pause)| {
         let last = corrected.paths.last().expect("some");
         let now = last.0 + Span::from_micros(pause);
         let mut stops = corrected.clone();
         let target = State::moving(placed(last, now).position + Vec2::new(1.0, -2.0), Vec2::ZERO);
         stops.paths.push((now, MotionKind::Static.from_state(&target)));
-        let mut drawn = Drawn::new(convergence(algorithm));
-        stops.each_correction(convergence(algorithm), |_, [_, (new, _)]| {
+        let mut drawn = Drawn::new(convergence);
+        stops.each_correction(convergence, |_, [_, (new, _)]| {
             drawn = *new;
             Ok(())
         })?;
@@ -243,18 +242,40 @@ fn also_in_the_middle_of_a_blend_a_stop_is_not_overshot() {
 #[test]
 fn a_correction_that_changes_nothing_prolongs_nothing() {
     let half_way = at_micros(90_000);
-    law!((all_but_snap(), vec2(8.0), vec2(40.0)), |(algorithm, gap, velocity)| {
-        let (drawn, target, _) = stopped(algorithm, gap, velocity);
+    law!((all_but_snap(), vec2(8.0), vec2(40.0)), |(convergence, gap, velocity)| {
+        let (drawn, target, _) = stopped(convergence, gap, velocity);
         let mut told_again = drawn;
         told_again.correct(half_way, &target, &target);
         let end = at_micros(200_000);
         prop_assert_eq!(told_again.visible_error(end).offset, Vec2::ZERO);
         // These two are, from any point on, their own continuation.
-        if matches!(algorithm, Algorithm::Linear | Algorithm::Cubic) {
+        if matches!(convergence.algorithm, Algorithm::Linear | Algorithm::Cubic) {
             for now in during().filter(|now| now.local > half_way.local) {
                 let apart = drawn.at(now, &target).position.distance(told_again.at(now, &target).position);
                 prop_assert!(apart < 1e-9, "{apart} at {now:?}");
             }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_blend_lasts_half_the_pause_within_its_bounds() {
+    let within = (0..400_000i64, 0..400_000i64);
+    law!((all_but_snap(), within, 0..1_000_000i64, vec2(8.0)), |(convergence, (a, b), pause, gap)| {
+        prop_assume!(gap.length() > 1e-3);
+        let (blend_min, blend) = (Span::from_micros(a.min(b)), Span::from_micros(a.max(b)));
+        let lasts = Span::from_micros(pause).scaled(0.5).max(blend_min).min(blend);
+        let still = |position| State::moving(position, Vec2::ZERO);
+        let mut drawn = Drawn::new(Convergence { blend, blend_min, ..convergence });
+        drawn.correct(at_micros(0), &still(Vec2::ZERO), &still(Vec2::ZERO));
+        let now = at_micros(pause);
+        drawn.correct(now, &still(gap), &still(Vec2::ZERO));
+        let shortly_after = now + lasts + Span::from_micros(1);
+        prop_assert_eq!(drawn.visible_error(shortly_after).offset, Vec2::ZERO);
+        if lasts > Span::from_millis(1) {
+            let shortly_before = now + lasts.scaled(0.9);
+            prop_assert!(drawn.visible_error(shortly_before).offset.length() > 0.0);
         }
         Ok(())
     });
@@ -266,9 +287,9 @@ fn in_space_the_nose_turns_the_shortest_way_and_only_nearer() {
         (vec3(1.0), number(std::f64::consts::PI))
             .prop_map(|(direction, roll)| direction.facing() * Quat::about_x(roll))
     };
-    law!((all_but_snap(), orientation(), orientation()), |(algorithm, was, is)| {
+    law!((all_but_snap(), orientation(), orientation()), |(convergence, was, is)| {
         let facing = |orientation| State::<Vec3> { orientation, ..State::default() };
-        let mut drawn = Drawn::new(convergence(algorithm));
+        let mut drawn = Drawn::new(convergence);
         drawn.correct(at_micros(0), &facing(was), &facing(is));
         let angles: Vec<f64> =
             during().map(|now| drawn.at(now, &facing(is)).orientation.angle_to(is)).collect();
@@ -294,15 +315,19 @@ fn finite_in_is_finite_out() {
     let vector = || (any_size(), any_size()).prop_map(|(x, y)| Vec2::new(x, y));
     let state =
         move || (vector(), vector()).prop_map(|(position, velocity)| State::moving(position, velocity));
-    let blend = prop_oneof![Just(0), Just(1), Just(-5), Just(i64::MAX), 0..1_000_000i64];
+    let blend = || prop_oneof![Just(0), Just(1), Just(-5), Just(i64::MIN), Just(i64::MAX), 0..1_000_000i64];
     let snap_beyond = prop_oneof![Just(0.0), Just(f64::INFINITY), Just(f64::NAN), 0.0..1e3f64];
-    let knobs = (prop::sample::select(&Algorithm::ALL[..]), blend, snap_beyond);
+    let knobs = (prop::sample::select(&Algorithm::ALL[..]), [blend(), blend()], snap_beyond);
     law!((knobs, [state(), state(), state()], prop::array::uniform2(0..500_000i64)), |(
-        (algorithm, blend, snap_beyond),
+        (algorithm, blends, snap_beyond),
         [first, second, third],
         pauses,
     )| {
-        let mut drawn = Drawn::new(Convergence { algorithm, blend: Span::from_micros(blend), snap_beyond });
+        let [blend, blend_min] = blends.map(Span::from_micros);
+        let convergence = Convergence { algorithm, blend, blend_min, snap_beyond };
+        let blends_are_valid = blends.iter().all(|micros| (0..=10_000_000).contains(micros));
+        prop_assert_eq!(convergence.is_valid(), blends_are_valid && snap_beyond.is_finite());
+        let mut drawn = Drawn::new(convergence);
         let mut now = at_micros(0);
         drawn.correct(now, &first, &second);
         prop_assert!(drawn.at(now, &second).is_finite());

@@ -32,7 +32,8 @@ pub struct RoundTrip<G: Simulate> {
 /// How corrections of the jet car and of boats are drawn. `snap_beyond` is less than the distance
 /// from a wall to the start position of the next car, so a respawn is not blended.
 pub const CONVERGENCE: Convergence =
-    Convergence { algorithm: Algorithm::Cubic, blend: Span::from_millis(200), snap_beyond: 150.0 };
+    Convergence { algorithm: Algorithm::Cubic, blend: BLEND, blend_min: BLEND, snap_beyond: 150.0 };
+const BLEND: Span = Span::from_millis(200);
 
 impl<G: Simulate> RoundTrip<G> {
     /// Returns links with this round trip. `input` and `scene` count as already received. `own`
