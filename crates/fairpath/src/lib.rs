@@ -7,6 +7,7 @@
 //! - [`vector`], [`rotation`]: small vectors and orientations, in the plane and in space
 //! - [`motion`]: the motion models that predict a [`State`]
 //! - [`trigger`], with [`Owner`]: decides when a prediction is too wrong and exports a [`DrVector`]
+//! - [`Forecast`]: chooses the motion to export; [`FixedSteps`]: the loop with fixed steps
 //! - [`ledger`], [`schedule`]: each receiver's error, and which receiver is sent the next update
 //! - [`wire`], [`link`]: the bytes of updates and receipts, and the memory of both ends of a link
 //! - [`place`], with [`Replica`]: where a receiver sees an entity; [`converge`]: smooth corrections
@@ -21,6 +22,7 @@ pub mod converge;
 mod directory;
 mod dr_vector;
 pub mod error;
+mod forecast;
 pub mod ledger;
 pub mod link;
 pub mod motion;
@@ -39,9 +41,10 @@ pub mod vector;
 pub mod wire;
 
 pub use dr_vector::{Attitude, DrVector};
+pub use forecast::Forecast;
 pub use motion::MotionKind;
 pub use number::{EntityId, ReceiverId};
-pub use owner::{Export, NotFinite, Owner};
+pub use owner::{Export, OBSERVED_AHEAD_MAX, OBSERVED_LATE_MAX, ObserveError, Owner};
 pub use place::{Placement, Replica};
 pub use state::{Observation, State};
 pub use steps::{FixedSteps, Tick, Ticks};

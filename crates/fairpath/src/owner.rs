@@ -1,7 +1,8 @@
 //! The side that knows where an entity really is.
 
 use crate::dr_vector::{Attitude, DrVector};
-use crate::motion::MotionKind;
+use crate::forecast::Forecast;
+use crate::motion::{Motion, MotionKind};
 use crate::number::{EntityId, Generation, Life};
 use crate::state::{Observation, State};
 use crate::time::{SharedInstant, Span};
@@ -9,20 +10,33 @@ use crate::trigger::{Trigger, TriggerReason};
 use crate::vector::Planar;
 use crate::wire::Precision;
 
-/// Watches the true state of one entity every frame, and generates a DR vector whenever the
-/// exported path is no longer good enough.
+/// The oldest instant for which a session accepts an observation, before its current time: 1 s.
+///
+/// A game that stalls for longer skips the ticks it missed (see [`FixedSteps`](crate::FixedSteps)).
+/// Receivers have long predicted past an older state.
+pub const OBSERVED_LATE_MAX: Span = Span::from_secs(1);
+
+/// The latest instant for which a session accepts an observation, after its current time: 100 ms,
+/// one tick at 10 Hz. A game that simulates up to the end of the running tick stays below it.
+pub const OBSERVED_AHEAD_MAX: Span = Span::from_millis(100);
+
+/// Watches the true state of one entity, and generates a DR vector whenever the exported path is no
+/// longer good enough.
 ///
 /// The exported path is what receivers *decode*: a DR vector is moved onto the wire's time grid and
 /// rounded to the wire's precision before it is compared with the truth. Otherwise the threshold
 /// would not hold for receivers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Owner<V: Planar> {
     entity: EntityId,
     trigger: Trigger,
     kind: MotionKind,
     precision: Precision,
     sends_attitude: bool,
+    anticipation: Option<Anticipation>,
+    forecast: Option<Box<dyn Forecast<V>>>,
     exported: Option<DrVector<V>>,
+    observed_at: Option<SharedInstant>,
 }
 
 /// A new DR vector, and why it was generated.
@@ -34,19 +48,40 @@ pub struct Export<V: Planar> {
     pub reason: TriggerReason,
 }
 
-/// The observed state holds a NaN, an infinity, or a number greater than
-/// [`NUMBER_MAX`](crate::motion::NUMBER_MAX). The observation was ignored.
+/// Why an owner rejects an observation. The observation was ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotFinite(pub EntityId);
+#[non_exhaustive]
+pub enum ObserveError {
+    /// The observed state holds a NaN, an infinity, or a number greater than
+    /// [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
+    NotFinite(EntityId),
+    /// The observation is older than the last one of the same entity.
+    Older {
+        /// The observed entity.
+        entity: EntityId,
+        /// How much older it is than the last observation.
+        by: Span,
+    },
+}
 
-impl std::fmt::Display for NotFinite {
+impl std::fmt::Display for ObserveError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let entity = self.0.0;
-        write!(f, "cannot observe entity {entity}: its state holds NaN, an infinity or a number above 1e30")
+        match self {
+            Self::NotFinite(EntityId(entity)) => write!(
+                f,
+                "cannot observe entity {entity}: its state holds NaN, an infinity or a number above 1e30"
+            ),
+            Self::Older { entity: EntityId(entity), by } => write!(
+                f,
+                "cannot observe entity {entity}: the state is {} ms older than the last observed one; \
+                 observe states in the order of their instants",
+                by.as_millis_f64()
+            ),
+        }
     }
 }
 
-impl std::error::Error for NotFinite {}
+impl std::error::Error for ObserveError {}
 
 impl<V: Planar> Owner<V> {
     /// Returns an owner that predicts with constant velocity and generates when `trigger` fires.
@@ -57,7 +92,10 @@ impl<V: Planar> Owner<V> {
             kind: MotionKind::default(),
             precision: Precision::default(),
             sends_attitude: false,
+            anticipation: None,
+            forecast: None,
             exported: None,
+            observed_at: None,
         }
     }
 
@@ -83,6 +121,27 @@ impl<V: Planar> Owner<V> {
         self
     }
 
+    /// Makes the number of DR vectors independent of how often the game observes.
+    ///
+    /// By default the owner generates at the first observation beyond the threshold: half an
+    /// interval late on average, so a game with slow ticks sends fewer. With this option it
+    /// generates at the observation *nearest* to the instant of crossing. For that it continues the
+    /// truth with its own motion model, by half the usual interval between observations (of at most
+    /// 250 ms), and carries the remaining difference to the next DR vector. It never generates
+    /// later than it does by default, and the DR vector still describes the observed state.
+    #[must_use]
+    pub fn anticipating(mut self) -> Self {
+        self.anticipation = Some(Anticipation::default());
+        self
+    }
+
+    /// Exports motions that `forecast` chooses: see [`set_forecast`](Self::set_forecast).
+    #[must_use]
+    pub fn with_forecast(mut self, forecast: Box<dyn Forecast<V>>) -> Self {
+        self.set_forecast(Some(forecast));
+        self
+    }
+
     /// Continues after another owner, whose last DR vector, `exported`, receivers follow.
     #[must_use]
     pub fn continuing(mut self, exported: DrVector<V>) -> Self {
@@ -90,21 +149,43 @@ impl<V: Planar> Owner<V> {
         self
     }
 
-    /// Takes the true state and returns a DR vector when one is due. Call it every frame.
+    /// Sets the forecast that chooses the motions to export, or removes it. Default: none, and the
+    /// owner exports the motion of its own model.
+    pub fn set_forecast(&mut self, forecast: Option<Box<dyn Forecast<V>>>) {
+        self.forecast = forecast;
+    }
+
+    /// Takes the true state at the instant `at` and returns a DR vector when one is due.
     ///
-    /// `now` must not go backwards. Of several observations within one step of the wire's time grid
-    /// (1 ms by default) at most one generates a DR vector, unless the entity jumps.
+    /// `at` is the instant for which the state is true, which is not always the time of the call:
+    /// in a loop with fixed steps it is the time of the simulated tick. Observe every tick, in
+    /// order; two observations of the same instant are allowed.
+    ///
+    /// Of several observations within one step of the wire's time grid (1 ms by default) at most
+    /// one generates a DR vector, unless the entity jumps.
     pub fn observe(
         &mut self,
         observation: Observation<V>,
-        now: SharedInstant,
-    ) -> Result<Option<Export<V>>, NotFinite> {
-        let state = observation.state();
-        if !state.stays_finite() {
-            return Err(NotFinite(self.entity));
+        at: SharedInstant,
+    ) -> Result<Option<Export<V>>, ObserveError> {
+        let entity = self.entity;
+        if !observation.state().stays_finite() {
+            return Err(ObserveError::NotFinite(entity));
         }
-        let Some(reason) = self.reason_to_cut(&observation, now) else { return Ok(None) };
-        let vector = self.cut(state, now, reason);
+        let elapsed = self.observed_at.map_or(Span::ZERO, |last| at - last);
+        if elapsed < Span::ZERO {
+            return Err(ObserveError::Older { entity, by: -elapsed });
+        }
+        self.observed_at = Some(at);
+        if let Some(anticipation) = &mut self.anticipation {
+            anticipation.on_observed(elapsed);
+        }
+        if let Some(forecast) = &mut self.forecast {
+            forecast.observe(&observation, at);
+        }
+        let Some(reason) = self.reason_to_cut(&observation, at) else { return Ok(None) };
+        self.settle(&observation, at);
+        let vector = self.cut(observation.state(), at, reason);
         self.exported = Some(vector);
         Ok(Some(Export { vector, reason }))
     }
@@ -119,39 +200,129 @@ impl<V: Planar> Owner<V> {
         self.entity
     }
 
-    fn reason_to_cut(&self, observation: &Observation<V>, now: SharedInstant) -> Option<TriggerReason> {
+    fn reason_to_cut(&self, observation: &Observation<V>, at: SharedInstant) -> Option<TriggerReason> {
         let Some(exported) = &self.exported else { return Some(TriggerReason::Born) };
         match observation {
             Observation::Jumped(_) => Some(TriggerReason::Jumped),
-            Observation::Moved(_) if self.on_grid(now) <= exported.generated_at => None,
-            Observation::Moved(state) => self.trigger.check(state, exported, now),
+            Observation::Moved(_) if self.on_grid(at) <= exported.generated_at => None,
+            Observation::Moved(state) => self.trigger.check(state, exported, at).or_else(|| {
+                let ahead = self.anticipation.as_ref()?.ahead();
+                self.check_after(ahead, state, exported, at)
+            }),
         }
     }
 
-    fn cut(&self, state: &State<V>, now: SharedInstant, reason: TriggerReason) -> DrVector<V> {
+    /// Checks the trigger `secs` after the observation, on the truth continued to then.
+    fn check_after(
+        &self,
+        secs: f64,
+        state: &State<V>,
+        exported: &DrVector<V>,
+        at: SharedInstant,
+    ) -> Option<TriggerReason> {
+        let kind = if self.kind == MotionKind::Static { MotionKind::Linear } else { self.kind };
+        let truth = State {
+            orientation: V::turned(state.orientation, state.spin, secs),
+            spin: state.spin,
+            ..kind.from_state(state).state_at(secs)
+        };
+        self.trigger.check(&truth, exported, at + Span::from_secs_f64(secs))
+    }
+
+    /// Carries the time between the crossing and this cut to the next cut.
+    fn settle(&mut self, observation: &Observation<V>, at: SharedInstant) {
+        if let (Some(mut anticipation), Some(exported), Observation::Moved(state)) =
+            (self.anticipation, &self.exported, observation)
+        {
+            anticipation.on_cut(|secs| self.check_after(secs, state, exported, at).is_some());
+            self.anticipation = Some(anticipation);
+        }
+    }
+
+    fn cut(&mut self, state: &State<V>, at: SharedInstant, reason: TriggerReason) -> DrVector<V> {
         let generated_at = match &self.exported {
             // Later than the last one even within one grid step: receivers order by this.
-            Some(last) => self.on_grid(now).max(last.generated_at + self.precision.time_step()),
-            None => self.on_grid(now),
+            Some(last) => self.on_grid(at).max(last.generated_at + self.precision.time_step()),
+            None => self.on_grid(at),
         };
-        let at_start = self.kind.from_state(state).state_at((generated_at - now).as_secs_f64());
+        let secs = (generated_at - at).as_secs_f64();
+        let at_start = self.kind.from_state(state).state_at(secs);
         let (life, generation) = match &self.exported {
             Some(last) if reason == TriggerReason::Jumped => (last.life.next(), last.generation.next()),
             Some(last) => (last.life, last.generation.next()),
             None => (Life::default(), Generation::default()),
         };
         let attitude = self.sends_attitude.then(|| Attitude {
-            orientation: V::turned(state.orientation, state.spin, (generated_at - now).as_secs_f64()),
+            orientation: V::turned(state.orientation, state.spin, secs),
             spin: state.spin,
         });
-        let motion = self.kind.from_state(&at_start);
-        let exact = DrVector { entity: self.entity, life, generation, generated_at, motion, attitude };
-        self.precision.as_decoded(&exact)
+        let with_motion = |motion| {
+            let exact = DrVector { entity: self.entity, life, generation, generated_at, motion, attitude };
+            self.precision.as_decoded(&exact)
+        };
+        let own = with_motion(self.kind.from_state(&at_start));
+        let foreseen = self.forecast.as_mut().and_then(|forecast| forecast.motion(&at_start, generated_at));
+        foreseen
+            .filter(Motion::stays_finite)
+            .map(with_motion)
+            .filter(|vector| self.trigger.check(state, vector, at).is_none())
+            .unwrap_or(own)
     }
 
-    /// The last instant of the wire's time grid that is not after `now`.
-    fn on_grid(&self, now: SharedInstant) -> SharedInstant {
+    /// Returns the last instant of the wire's time grid that is not after `at`.
+    fn on_grid(&self, at: SharedInstant) -> SharedInstant {
         let step = self.precision.time_step().as_micros();
-        SharedInstant::ZERO + Span::from_micros(now.as_micros().div_euclid(step) * step)
+        SharedInstant::ZERO + Span::from_micros(at.as_micros().div_euclid(step) * step)
+    }
+}
+
+/// Decides how far to look ahead so that cuts are neither early nor late on average.
+#[derive(Clone, Copy, Debug, Default)]
+struct Anticipation {
+    /// The last interval between two observations, in seconds.
+    last: f64,
+    /// The usual interval between two observations, in seconds.
+    usual: f64,
+    /// How much later than the crossings all cuts together were, in seconds. Negative if they were
+    /// early.
+    late: f64,
+}
+
+impl Anticipation {
+    /// A longer interval is a stall and counts as this long.
+    const INTERVAL_MAX: Span = Span::from_millis(250);
+    /// The number of intervals whose mean is the usual one: frames jitter, and the next interval is
+    /// not known.
+    const INTERVALS: f64 = 8.0;
+    /// How much lateness the next cuts make up for, in usual intervals. Fixed ticks need a half,
+    /// and frames that jitter need more. A stall leaves more than that behind, which nothing
+    /// can repair.
+    const LATE_MAX: f64 = 2.0;
+    /// Halvings in the search for the crossing: to a 64th of the interval.
+    const HALVINGS: u32 = 5;
+
+    fn on_observed(&mut self, elapsed: Span) {
+        if elapsed > Span::ZERO {
+            self.last = elapsed.min(Self::INTERVAL_MAX).as_secs_f64();
+            let share = if self.usual == 0.0 { 1.0 } else { 1.0 / Self::INTERVALS };
+            self.usual += (self.last - self.usual) * share;
+        }
+    }
+
+    /// Returns how far to look ahead, in seconds: half an interval if earlier cuts were in time.
+    fn ahead(&self) -> f64 {
+        (0.5 * self.usual + self.late).max(0.0)
+    }
+
+    /// Notes a cut. `fires_after` says whether the trigger fires so many seconds after the cut: the
+    /// crossing lies where that begins.
+    fn on_cut(&mut self, fires_after: impl Fn(f64) -> bool) {
+        let (mut before, mut after) = (-self.last, if fires_after(0.0) { 0.0 } else { self.ahead() });
+        for _ in 0..Self::HALVINGS {
+            let middle = 0.5 * (before + after);
+            *(if fires_after(middle) { &mut after } else { &mut before }) = middle;
+        }
+        let crossing = 0.5 * (before + after);
+        self.late = (self.late - crossing).clamp(-0.5 * self.usual, Self::LATE_MAX * self.usual);
     }
 }

@@ -9,7 +9,7 @@ use fairpath::time::{SharedInstant, TickRate};
 use fairpath::trigger::{Trigger, TriggerReason};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::wire::Precision;
-use fairpath::{NotFinite, Observation, Owner, State};
+use fairpath::{Observation, ObserveError, Owner, State};
 use fairpath_laws::{law, proptest::prelude::*};
 
 const THRESHOLD: f64 = 0.3;
@@ -118,6 +118,9 @@ fn a_jump_is_always_told_and_starts_a_life() {
 fn nonsense_is_refused_and_changes_nothing() {
     let mut owner = Owner::new(EntityId(9), Trigger::within(THRESHOLD));
     let nonsense = State::moving(Vec2::new(f64::NAN, 0.0), Vec2::ZERO);
-    assert_eq!(owner.observe(Observation::Moved(nonsense), at_tick(0)), Err(NotFinite(EntityId(9))));
+    assert_eq!(
+        owner.observe(Observation::Moved(nonsense), at_tick(0)),
+        Err(ObserveError::NotFinite(EntityId(9)))
+    );
     assert!(owner.exported().is_none());
 }
