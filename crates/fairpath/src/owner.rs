@@ -221,11 +221,7 @@ impl<V: Planar> Owner<V> {
         at: SharedInstant,
     ) -> Option<TriggerReason> {
         let kind = if self.kind == MotionKind::Static { MotionKind::Linear } else { self.kind };
-        let truth = State {
-            orientation: V::turned(state.orientation, state.spin, secs),
-            spin: state.spin,
-            ..kind.from_state(state).state_at(secs)
-        };
+        let truth = continued(state, kind, secs);
         self.trigger.check(&truth, exported, at + Span::from_secs_f64(secs))
     }
 
@@ -261,7 +257,9 @@ impl<V: Planar> Owner<V> {
             self.precision.as_decoded(&exact)
         };
         let own = with_motion(self.kind.from_state(&at_start));
-        let foreseen = self.forecast.as_mut().and_then(|forecast| forecast.motion(&at_start, generated_at));
+        let foreseen = self.forecast.as_mut().and_then(|forecast| {
+            forecast.motion(&continued(state, MotionKind::Quadratic, secs), generated_at)
+        });
         foreseen
             .filter(Motion::stays_finite)
             .map(with_motion)
@@ -274,6 +272,13 @@ impl<V: Planar> Owner<V> {
         let step = self.precision.time_step().as_micros();
         SharedInstant::ZERO + Span::from_micros(at.as_micros().div_euclid(step) * step)
     }
+}
+
+/// Returns the state `secs` later, with a model that may know less than the state: the orientation
+/// and the spin remain the body's own.
+fn continued<V: Planar>(state: &State<V>, kind: MotionKind, secs: f64) -> State<V> {
+    let orientation = V::turned(state.orientation, state.spin, secs);
+    State { orientation, spin: state.spin, ..kind.from_state(state).state_at(secs) }
 }
 
 /// Decides how far to look ahead so that cuts are neither early nor late on average.

@@ -57,7 +57,7 @@ impl Path {
                 let thrust = Vec2::from_heading(random.between(-3.0, 3.0)) * random.between(0.0, 25.0);
                 MotionKind::Quadratic.from_state(&state.with_acceleration(thrust - state.velocity * 0.5))
             };
-            let lasts = 0.05 - 0.65 * libm::log(random.between(1e-9, 1.0));
+            let lasts = 0.05 + 0.65 * random.exponential();
             state = motion.state_at(lasts);
             from_secs.push(at);
             parts.push(motion);
