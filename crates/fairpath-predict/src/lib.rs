@@ -47,7 +47,7 @@ mod search;
 mod tdm;
 mod trend_line;
 
-pub use adaptive::{Adaptive, AdaptiveConfig, LastingMotion, Objective, SUBJECTS_MAX};
+pub use adaptive::{Adaptive, AdaptiveConfig, AdaptiveForecast, LastingMotion, Objective, SUBJECTS_MAX};
 pub use choice::{PredictorChoice, UnknownPredictor};
 pub use ekb::Ekb;
 pub use ekb_config::{Aim, EkbConfig, Others};

@@ -5,6 +5,8 @@
 mod baselines;
 #[path = "laws/ekb.rs"]
 mod ekb;
+#[path = "laws/forecast.rs"]
+mod forecast;
 #[path = "laws/live.rs"]
 mod live;
 #[path = "laws/scenes.rs"]

@@ -38,11 +38,12 @@ pub trait Forecast<V: Planar>: Debug + Send + Sync {
     /// Learns the true state at `at`. The owner calls it for every accepted observation, in order.
     fn observe(&mut self, observation: &Observation<V>, at: SharedInstant);
 
-    /// Returns the motion of a DR vector that starts at `at` in `state`; `None` leaves the choice to
-    /// the owner's model.
+    /// Returns the motion of a DR vector that starts at `at` in `state`; `None` leaves the choice
+    /// to the owner's model.
     ///
-    /// The owner calls it after [`observe`](Self::observe), when a DR vector is due. `at` lies within
-    /// one step of the wire's time grid (1 ms by default) of the observed instant. The owner
-    /// ignores a motion whose start is so far from `state` that the trigger would fire at once.
+    /// The owner calls it after [`observe`](Self::observe), when a DR vector is due. `at` lies
+    /// within one step of the wire's time grid (1 ms by default) of the observed instant. The
+    /// owner ignores a motion whose start is so far from `state` that the trigger would fire at
+    /// once.
     fn motion(&mut self, state: &State<V>, at: SharedInstant) -> Option<Motion<V>>;
 }

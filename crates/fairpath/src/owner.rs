@@ -124,10 +124,11 @@ impl<V: Planar> Owner<V> {
     /// Makes the number of DR vectors independent of how often the game observes.
     ///
     /// By default the owner generates at the first observation beyond the threshold: half an
-    /// interval late on average. With this option it generates at the observation *nearest* to the
-    /// instant of crossing. For that it continues the truth with its own motion model, by about
-    /// half the interval between observations. What nearest leaves over, up to half an interval, is
-    /// carried to the next DR vector. The owner never generates later than it does by default.
+    /// interval late on average, so a game with slow ticks sends fewer. With this option it
+    /// generates at the observation *nearest* to the instant of crossing. For that it continues the
+    /// truth with its own motion model, by half the usual interval between observations (of at most
+    /// 250 ms), and carries the remaining difference to the next DR vector. It never generates
+    /// later than it does by default, and the DR vector still describes the observed state.
     #[must_use]
     pub fn anticipating(mut self) -> Self {
         self.anticipation = Some(Anticipation::default());
@@ -220,11 +221,7 @@ impl<V: Planar> Owner<V> {
         at: SharedInstant,
     ) -> Option<TriggerReason> {
         let kind = if self.kind == MotionKind::Static { MotionKind::Linear } else { self.kind };
-        let truth = State {
-            orientation: V::turned(state.orientation, state.spin, secs),
-            spin: state.spin,
-            ..kind.from_state(state).state_at(secs)
-        };
+        let truth = continued(state, kind, secs);
         self.trigger.check(&truth, exported, at + Span::from_secs_f64(secs))
     }
 
@@ -260,7 +257,9 @@ impl<V: Planar> Owner<V> {
             self.precision.as_decoded(&exact)
         };
         let own = with_motion(self.kind.from_state(&at_start));
-        let foreseen = self.forecast.as_mut().and_then(|forecast| forecast.motion(&at_start, generated_at));
+        let foreseen = self.forecast.as_mut().and_then(|forecast| {
+            forecast.motion(&continued(state, MotionKind::Quadratic, secs), generated_at)
+        });
         foreseen
             .filter(Motion::stays_finite)
             .map(with_motion)
@@ -275,48 +274,60 @@ impl<V: Planar> Owner<V> {
     }
 }
 
+/// Returns the state `secs` later, with a model that may know less than the state: the orientation
+/// and the spin remain the body's own.
+fn continued<V: Planar>(state: &State<V>, kind: MotionKind, secs: f64) -> State<V> {
+    let orientation = V::turned(state.orientation, state.spin, secs);
+    State { orientation, spin: state.spin, ..kind.from_state(state).state_at(secs) }
+}
+
 /// Decides how far to look ahead so that cuts are neither early nor late on average.
 #[derive(Clone, Copy, Debug, Default)]
 struct Anticipation {
+    /// The last interval between two observations, in seconds.
+    last: f64,
     /// The usual interval between two observations, in seconds.
-    interval: f64,
-    /// How much earlier than the crossings all cuts together were, in seconds. Within half an
-    /// interval; negative if they were late.
-    early: f64,
+    usual: f64,
+    /// How much later than the crossings all cuts together were, in seconds. Negative if they were
+    /// early.
+    late: f64,
 }
 
 impl Anticipation {
-    /// A longer interval is a stall, after which shorter ones return.
+    /// A longer interval is a stall and counts as this long.
     const INTERVAL_MAX: Span = Span::from_millis(250);
     /// The number of intervals whose mean is the usual one: frames jitter, and the next interval is
     /// not known.
     const INTERVALS: f64 = 8.0;
-    /// Halvings in the search for the crossing: to a 64th of the interval searched.
+    /// How much lateness the next cuts make up for, in usual intervals. Fixed ticks need a half,
+    /// and frames that jitter need more. A stall leaves more than that behind, which nothing
+    /// can repair.
+    const LATE_MAX: f64 = 2.0;
+    /// Halvings in the search for the crossing: to a 64th of the interval.
     const HALVINGS: u32 = 5;
 
     fn on_observed(&mut self, elapsed: Span) {
         if elapsed > Span::ZERO {
-            let last = elapsed.min(Self::INTERVAL_MAX).as_secs_f64();
-            let is_first = self.interval == 0.0;
-            self.interval =
-                if is_first { last } else { self.interval + (last - self.interval) / Self::INTERVALS };
+            self.last = elapsed.min(Self::INTERVAL_MAX).as_secs_f64();
+            let share = if self.usual == 0.0 { 1.0 } else { 1.0 / Self::INTERVALS };
+            self.usual += (self.last - self.usual) * share;
         }
     }
 
     /// Returns how far to look ahead, in seconds: half an interval if earlier cuts were in time.
     fn ahead(&self) -> f64 {
-        (0.5 * self.interval - self.early).max(0.0)
+        (0.5 * self.usual + self.late).max(0.0)
     }
 
     /// Notes a cut. `fires_after` says whether the trigger fires so many seconds after the cut: the
     /// crossing lies where that begins.
     fn on_cut(&mut self, fires_after: impl Fn(f64) -> bool) {
-        let (mut before, mut after) = (-self.interval, if fires_after(0.0) { 0.0 } else { self.ahead() });
+        let (mut before, mut after) = (-self.last, if fires_after(0.0) { 0.0 } else { self.ahead() });
         for _ in 0..Self::HALVINGS {
             let middle = 0.5 * (before + after);
             *(if fires_after(middle) { &mut after } else { &mut before }) = middle;
         }
-        let limit = 0.5 * self.interval;
-        self.early = (self.early + 0.5 * (before + after)).clamp(-limit, limit);
+        let crossing = 0.5 * (before + after);
+        self.late = (self.late - crossing).clamp(-0.5 * self.usual, Self::LATE_MAX * self.usual);
     }
 }

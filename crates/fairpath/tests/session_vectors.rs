@@ -318,10 +318,11 @@ fn settings_text(it: &Settings) -> String {
         let algorithm = Algorithm::ALL.iter().position(|it| *it == smoothing.algorithm).expect("one of all");
         let rules: String = rules.iter().map(rule).collect();
         format!(
-            "class {} interval {} {} smoothing {algorithm} {} {}\n{rules}",
+            "class {} interval {} {} smoothing {algorithm} {} {} {}\n{rules}",
             id.0,
             micros(rates.interval_min),
             micros(rates.interval_max),
+            micros(smoothing.blend_min),
             micros(smoothing.blend),
             smoothing.snap_beyond
         )

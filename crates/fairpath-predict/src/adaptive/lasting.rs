@@ -26,7 +26,7 @@ pub struct LastingMotion {
     path: Adaptive,
     threshold: f64,
     gate: Gate<CHOICES>,
-    subjects: Vec<Trials>,
+    subjects: Vec<Trials<CHOICES>>,
 }
 
 /// Expected positions to aim at, in ticks ahead. Near ones suit thresholds that are crossed soon.
@@ -34,21 +34,24 @@ const AIM_TICKS: [u32; 5] = [6, 12, 18, 24, 36];
 /// One line per position, the current line and the current arc.
 const CHOICES: usize = AIM_TICKS.len() + 2;
 
-/// Longer times count as this many seconds.
+/// Longer lives count as this many seconds.
 const LASTS_MAX: f64 = 4.0;
 
 /// Most DR vectors per subject that are followed at once. At ten per second that is all of them.
 const TRIALS_MAX: usize = 40;
 
+/// The motions of one subject that are being followed, and how long earlier ones lasted.
 #[derive(Clone, Debug)]
-struct Trials {
+pub(super) struct Trials<const CHOICES: usize> {
     own: Experience<CHOICES>,
-    running: VecDeque<Trial>,
+    running: VecDeque<Trial<CHOICES>>,
+    /// Longer times count as this many seconds.
+    lasts_max: f64,
 }
 
 /// A DR vector as sent, and its alternatives.
 #[derive(Clone, Copy, Debug)]
-struct Trial {
+struct Trial<const CHOICES: usize> {
     context: usize,
     choices: [Motion<Vec2>; CHOICES],
     secs: f64,
@@ -77,7 +80,7 @@ impl LastingMotion {
         if known.history.len() == 1
             && let Some(trials) = self.subjects.get_mut(subject)
         {
-            trials.running.clear();
+            trials.clear();
         }
     }
 
@@ -89,16 +92,9 @@ impl LastingMotion {
             return;
         }
         if self.subjects.len() <= subject {
-            self.subjects.resize_with(subject + 1, Trials::new);
+            self.subjects.resize_with(subject + 1, || Trials::new(LASTS_MAX));
         }
-        let trials = &mut self.subjects[subject];
-        for trial in &mut trials.running {
-            trial.observe(place, secs, self.threshold);
-        }
-        while let Some(trial) = trials.running.front().filter(|trial| trial.is_over()) {
-            self.gate.handle_costs(&mut trials.own, trial.context, &trial.costs());
-            trials.running.pop_front();
-        }
+        self.subjects[subject].observe(&mut self.gate, place, secs, self.threshold);
     }
 
     /// Returns the motion for a DR vector now, starting at the subject's position. `turn_rate` is
@@ -107,11 +103,7 @@ impl LastingMotion {
         let choices = self.choices(subject, known, turn_rate);
         let context = self.path.sketch(known).context;
         let Some(trials) = self.subjects.get_mut(subject) else { return choices[0] };
-        if trials.running.len() == TRIALS_MAX {
-            trials.running.pop_front();
-        }
-        trials.running.push_back(Trial { context, choices, secs: 0.0, lasted: [None; CHOICES] });
-        choices[self.gate.leader(&trials.own, context)]
+        choices[trials.choose(&self.gate, context, choices)]
     }
 
     /// The current line comes first: with no experience the gate chooses it.
@@ -133,13 +125,44 @@ impl LastingMotion {
     }
 }
 
-impl Trials {
-    fn new() -> Self {
-        Self { own: Experience::new(), running: VecDeque::with_capacity(TRIALS_MAX) }
+impl<const CHOICES: usize> Trials<CHOICES> {
+    pub(super) fn new(lasts_max: f64) -> Self {
+        Self { own: Experience::new(), running: VecDeque::with_capacity(TRIALS_MAX), lasts_max }
+    }
+
+    /// Drops the motions that are being followed: a new life has begun.
+    pub(super) fn clear(&mut self) {
+        self.running.clear();
+    }
+
+    /// Compares the motions that are being followed with the subject's position, `secs` after the
+    /// last call.
+    pub(super) fn observe(&mut self, gate: &mut Gate<CHOICES>, place: Vec2, secs: f64, threshold: f64) {
+        for trial in &mut self.running {
+            trial.observe(place, secs, threshold);
+        }
+        while let Some(trial) = self.running.front().filter(|trial| trial.is_over(self.lasts_max)) {
+            gate.handle_costs(&mut self.own, trial.context, &trial.costs(self.lasts_max));
+            self.running.pop_front();
+        }
+    }
+
+    /// Returns which of `choices` to send, and follows all of them.
+    pub(super) fn choose(
+        &mut self,
+        gate: &Gate<CHOICES>,
+        context: usize,
+        choices: [Motion<Vec2>; CHOICES],
+    ) -> usize {
+        if self.running.len() == TRIALS_MAX {
+            self.running.pop_front();
+        }
+        self.running.push_back(Trial { context, choices, secs: 0.0, lasted: [None; CHOICES] });
+        gate.leader(&self.own, context)
     }
 }
 
-impl Trial {
+impl<const CHOICES: usize> Trial<CHOICES> {
     fn observe(&mut self, place: Vec2, secs: f64, threshold: f64) {
         self.secs += secs;
         for (lasted, choice) in self.lasted.iter_mut().zip(&self.choices) {
@@ -149,13 +172,13 @@ impl Trial {
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.secs >= LASTS_MAX || self.lasted.iter().all(Option::is_some)
+    fn is_over(&self, lasts_max: f64) -> bool {
+        self.secs >= lasts_max || self.lasted.iter().all(Option::is_some)
     }
 
     /// A motion costs less the longer it lasts.
-    fn costs(&self) -> [f64; CHOICES] {
-        self.lasted.map(|lasted| -lasted.unwrap_or(LASTS_MAX).min(LASTS_MAX))
+    fn costs(&self, lasts_max: f64) -> [f64; CHOICES] {
+        self.lasted.map(|lasted| -lasted.unwrap_or(lasts_max).min(lasts_max))
     }
 }
 

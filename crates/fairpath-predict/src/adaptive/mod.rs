@@ -28,10 +28,12 @@
 
 mod config;
 mod features;
+mod forecast;
 mod gate;
 mod lasting;
 
 pub use config::AdaptiveConfig;
+pub use forecast::AdaptiveForecast;
 pub use lasting::LastingMotion;
 
 use std::collections::VecDeque;

@@ -83,7 +83,7 @@ impl Class {
             model: MotionKind::default(),
             sends_attitude: false,
             rates: Rates::default(),
-            smoothing: Convergence::default(),
+            smoothing: Convergence::smooth(),
             is_claimable: false,
             is_server_only: false,
             outlives_owner: false,
@@ -137,7 +137,7 @@ impl Class {
     }
 
     /// Sets how corrections are smoothed where objects are drawn. Default
-    /// [`Convergence::default`].
+    /// [`Convergence::smooth`].
     #[must_use]
     pub fn with_smoothing(mut self, smoothing: Convergence) -> Self {
         self.smoothing = smoothing;

@@ -129,6 +129,7 @@ fn rule(reader: &mut Reader<'_>) -> Result<Trigger, MessageError> {
 fn put_smoothing(out: &mut Vec<u8>, smoothing: &Convergence) {
     let code = Algorithm::ALL.iter().position(|algorithm| *algorithm == smoothing.algorithm);
     out.push(code.expect("ALL has every algorithm") as u8);
+    put_span(out, smoothing.blend_min);
     put_span(out, smoothing.blend);
     out.extend(smoothing.snap_beyond.to_le_bytes());
 }
@@ -136,7 +137,9 @@ fn put_smoothing(out: &mut Vec<u8>, smoothing: &Convergence) {
 fn smoothing(reader: &mut Reader<'_>) -> Result<Convergence, MessageError> {
     let code = reader.u8()?;
     let algorithm = *Algorithm::ALL.get(usize::from(code)).ok_or(MessageError::UnknownKind(code))?;
-    Ok(Convergence { algorithm, blend: span(reader)?, snap_beyond: number(reader)? })
+    let (blend_min, blend, snap_beyond) = (span(reader)?, span(reader)?, number(reader)?);
+    let smoothing = Convergence { algorithm, blend_min, blend, snap_beyond };
+    if smoothing.is_valid() { Ok(smoothing) } else { Err(MessageError::OutOfRange) }
 }
 
 fn put_numbers(out: &mut Vec<u8>, kind: u8, numbers: &[f64]) {

@@ -57,7 +57,7 @@ impl Path {
                 let thrust = Vec2::from_heading(random.between(-3.0, 3.0)) * random.between(0.0, 25.0);
                 MotionKind::Quadratic.from_state(&state.with_acceleration(thrust - state.velocity * 0.5))
             };
-            let lasts = 0.05 - 0.65 * libm::log(random.between(1e-9, 1.0));
+            let lasts = 0.05 + 0.65 * random.exponential();
             state = motion.state_at(lasts);
             from_secs.push(at);
             parts.push(motion);
@@ -80,7 +80,7 @@ impl Path {
                     .with_acceleration(times(times(swing(2.0 * quarter), *rate), *rate))
             }
             Self::Driven { from_secs, parts } => {
-                let part = from_secs.partition_point(|from| *from <= secs).max(1) - 1;
+                let part = from_secs.partition_point(|from| *from <= secs) - 1;
                 let state = parts[part].state_at(secs - from_secs[part]);
                 if parts[part].kind() == MotionKind::Circular {
                     return state;
@@ -138,8 +138,20 @@ impl Pace {
     }
 }
 
-fn owner(kind: MotionKind) -> Owner<Vec2> {
-    Owner::new(EntityId(1), Trigger::within(THRESHOLD)).with_model(kind).anticipating()
+/// Returns the instants at which an owner that observes `path` generates.
+fn cuts(
+    path: &Path,
+    kind: MotionKind,
+    observed: impl IntoIterator<Item = SharedInstant>,
+) -> impl Iterator<Item = SharedInstant> {
+    let mut owner = Owner::new(EntityId(1), Trigger::within(THRESHOLD)).with_model(kind).anticipating();
+    observed.into_iter().filter(move |at| {
+        let truth = path.state_at(*at);
+        let export = owner.observe(Observation::Moved(truth), *at).expect("finite and in order");
+        let error = owner.exported().expect("born").position_at(*at).distance(truth.position);
+        assert!(error <= THRESHOLD, "off by {error} at {at:?}");
+        export.is_some()
+    })
 }
 
 fn models() -> impl Strategy<Value = MotionKind> {
@@ -149,20 +161,86 @@ fn models() -> impl Strategy<Value = MotionKind> {
 #[test]
 fn the_number_of_dr_vectors_depends_on_the_motion_alone() {
     law!((Path::drawn(), models(), Pace::drawn()), |(path, kind, pace)| {
-        let count = |instants: &mut dyn Iterator<Item = SharedInstant>, most: usize| {
-            let mut owner = owner(kind);
-            let mut sent = instants.filter(|at| {
-                let truth = path.state_at(*at);
-                let export = owner.observe(Observation::Moved(truth), *at).expect("finite and in order");
-                let error = owner.exported().expect("born").position_at(*at).distance(truth.position);
-                assert!(error <= THRESHOLD, "off by {error} at {at:?}");
-                export.is_some()
-            });
-            let last = sent.by_ref().take(most).last();
-            (last, 0)
-        };
-        let mut every_ms = (0..).map(SharedInstant::from_millis);
-        let _ = (count(&mut every_ms, VECTORS), pace);
+        let every_ms = (0..).map(SharedInstant::from_millis);
+        let end = cuts(&path, kind, every_ms).nth(VECTORS - 1).expect("a heartbeat every second");
+        let hertz_min = 4.0 * VECTORS as f64 / end.as_secs_f64();
+        let pace = Pace { hertz: pace.hertz.max(hertz_min.ceil() as u32), ..pace };
+        let count = cuts(&path, kind, pace.instants(end)).count();
+        let ratio = count as f64 / VECTORS as f64;
+        prop_assert!((0.9..=1.1).contains(&ratio), "{count} instead of {VECTORS} at {} Hz", pace.hertz);
         Ok(())
     });
+}
+
+#[test]
+fn a_straight_flight_costs_one_dr_vector_a_second_at_every_pace() {
+    law!((models(), Pace::drawn()), |(kind, pace)| {
+        let (path, end) = (Path::circle(100.0, 0.0), SharedInstant::from_millis(20_500));
+        let count = cuts(&path, kind, pace.instants(end)).count();
+        prop_assert!((20..=22).contains(&count), "{count}");
+        Ok(())
+    });
+}
+
+#[test]
+fn an_older_observation_is_refused_and_changes_nothing() {
+    let mut owner = Owner::new(EntityId(7), Trigger::within(THRESHOLD));
+    let mut observe = |x: f64, millis| {
+        let state = State::moving(Vec2::new(x, 0.0), Vec2::ZERO);
+        owner
+            .observe(Observation::Moved(state), SharedInstant::from_millis(millis))
+            .map(|export| export.is_some())
+    };
+    assert_eq!(observe(0.0, 100), Ok(true));
+    let older = ObserveError::Older { entity: EntityId(7), by: Span::from_micros(1_500) };
+    assert_eq!(observe(50.0, 98), Err(ObserveError::Older { entity: EntityId(7), by: Span::from_millis(2) }));
+    assert_eq!(
+        older.to_string(),
+        "cannot observe entity 7: the state is 1.5 ms older than the last observed one; \
+         observe states in the order of their instants"
+    );
+    assert_eq!(observe(0.0, 100), Ok(false), "the same instant again is allowed");
+    assert_eq!(observe(50.0, 101), Ok(true));
+}
+
+#[test]
+fn the_ticks_are_the_grid_each_once() {
+    let frames = prop::collection::vec(0..400_000i64, 1..60);
+    law!((1..2000u32, -1_000_000..1_000_000i64, frames, 1..600i64), |(hertz, start, frames, most_ms)| {
+        let most = Span::from_millis(most_ms);
+        let mut steps = FixedSteps::hz(hertz).with_at_once_max(most);
+        let rate = steps.rate();
+        let start = LocalInstant::from_micros(start);
+        let (mut now, mut next) = (start, 0);
+        for frame in frames {
+            let skipped = steps.skipped();
+            let ticks: Vec<_> = steps.until(now).collect();
+            next += (steps.skipped() - skipped) as i64;
+            prop_assert!(ticks.len() as i64 <= rate.running_at(most).max(1));
+            for tick in ticks {
+                prop_assert_eq!((tick.number(), tick.at()), (next, start + rate.begin(next)));
+                prop_assert!(tick.at() <= now);
+                next += 1;
+            }
+            prop_assert!(start + rate.begin(next) > now, "tick {} is due", next);
+            now += Span::from_micros(frame);
+        }
+        let early = steps.until(now - Span::from_secs(1)).count();
+        prop_assert!(early == 0 || hertz < 3, "a clock that runs backwards gives no tick");
+        Ok(())
+    });
+}
+
+#[test]
+fn ticks_that_are_not_taken_are_due_again() {
+    let mut steps = FixedSteps::hz(100);
+    let numbers = |steps: &mut FixedSteps<LocalInstant>, millis, most| {
+        let ticks = steps.until(LocalInstant::from_millis(millis)).take(most);
+        ticks.map(|tick| tick.number()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&mut steps, 0, 9), [0]);
+    assert_eq!(numbers(&mut steps, 35, 1), [1]);
+    assert_eq!(numbers(&mut steps, 35, 9), [2, 3]);
+    assert_eq!(numbers(&mut steps, 1035, 1), [79], "25 of 100 after a stall");
+    assert_eq!(steps.skipped(), 75);
 }

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use crate::clock::{ClockSync, Request};
+use crate::converge::Convergence;
 use crate::dr_vector::DrVector;
 use crate::number::{EntityId, ReceiverId};
 use crate::owner::{OBSERVED_AHEAD_MAX, OBSERVED_LATE_MAX, Owner};
@@ -622,7 +623,7 @@ impl<V: Planar> Client<V> {
         let smoothing = class.and_then(|class| self.classes.get(&class)).map(|class| class.smoothing);
         Replica::new(self.placement)
             .with_horizon(self.horizon)
-            .with_convergence(smoothing.unwrap_or_default())
+            .with_convergence(smoothing.unwrap_or(Convergence::smooth()))
     }
 
     fn mine(&mut self, object: EntityId) -> Result<&mut Object<V>, ObjectError> {

@@ -2,6 +2,7 @@
 
 use super::{Client, ClientEvent, GRANTS_MAX, Identity, Object, Phase, Role, SERVER, decode_motion, watch};
 use crate::clock::{ClockSync, Reply};
+use crate::converge::Convergence;
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::place::{Acceptance, Arrival, Replica};
@@ -267,7 +268,7 @@ impl<V: Planar> Client<V> {
                 let smoothing = self.classes.get(&known.class).map(|class| class.smoothing);
                 let mut replica = Replica::new(self.placement)
                     .with_horizon(self.horizon)
-                    .with_convergence(smoothing.unwrap_or_default());
+                    .with_convergence(smoothing.unwrap_or(Convergence::smooth()));
                 if let Some(exported) = watch.exported() {
                     replica.accept(exported, &Arrival::at(now));
                 }
