@@ -25,7 +25,9 @@ pub mod lobby;
 pub mod mesh;
 #[cfg(feature = "middleman")]
 pub mod middleman;
+mod monitor;
 mod pace;
+mod problem;
 mod sender;
 mod server;
 mod token_bucket;
@@ -43,8 +45,10 @@ pub use connection_limiter::Limits;
 pub use identity::{Fingerprint, Identity, IdentityError, NotAFingerprint, Trust};
 #[cfg(feature = "peer")]
 pub use mesh::{NetPeer, NetPeerConfig, PeerEvent};
+pub use monitor::InFrame;
+pub use problem::ConnectionProblem;
 pub use sender::Departures;
-pub use server::{AdmissionStatistics, BindError, NetServer, NetServerConfig, PeerStatus};
+pub use server::{AdmissionStatistics, BindError, EndedConnection, NetServer, NetServerConfig, PeerStatus};
 pub use tokens::{BearerTooLong, ConnectTokens};
 
 /// Returns a generator seeded from the operating system. A live session needs one that no
