@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use fairpath::session::{Budget, Client, CloseReason, Statistics};
+use fairpath::session::{Budget, Client, Statistics};
 use fairpath::time::LocalInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::QuicClientConfig;
@@ -463,9 +463,6 @@ async fn reconnect_forever<V: Planar>(
             Ok((connection, sending, receiving)) => {
                 let began = Instant::now();
                 let problem = run_connection(&shared, connection, sending, receiving).await;
-                if problem.is_final() {
-                    return shared.on_problem(problem, ConnectionState::Over(Some(problem)));
-                }
                 // A connection that lasted resets the count, and a server that restarts does.
                 // Another short connection counts as a failed attempt.
                 let is_fresh = began.elapsed() > config.connect_within || problem.is_restart();
@@ -477,6 +474,9 @@ async fn reconnect_forever<V: Planar>(
                 problem
             }
         };
+        if problem.is_final() {
+            return shared.on_problem(problem, ConnectionState::Over(Some(problem)));
+        }
         // Set before the pause, so that a mesh can name a relay in the meantime.
         shared.on_problem(problem, ConnectionState::Connecting { failed, last: Some(problem) });
         tokio::time::sleep(config.retry_after(failed)).await;
@@ -516,10 +516,7 @@ async fn run_connection<V: Planar>(
         inner.is_greeted
     };
     shared.with(|session, now| session.handle_disconnected(reason, now));
-    match connection.problem() {
-        ConnectionProblem::Closed(reason) if !is_greeted => ConnectionProblem::Refused(reason),
-        problem => problem,
-    }
+    if is_greeted { connection.problem() } else { connection.problem().before_session() }
 }
 
 #[derive(Clone)]
@@ -624,11 +621,11 @@ impl Connector {
                 let address = check_route(routes.next(failed))?;
                 let connecting = endpoint.connect_with(config.clone(), address, name);
                 let connecting = connecting.map_err(|_| ConnectionProblem::Unreachable)?;
-                let problem = |error| match ConnectionProblem::of_quic(&error, None, *is_pinned) {
+                let problem = |error| ConnectionProblem::of_quic(&error, None, *is_pinned);
+                Connection::quic(connecting.await.map_err(|error| match problem(error) {
                     ConnectionProblem::Lost => ConnectionProblem::NoAnswer,
-                    problem => problem,
-                };
-                Connection::quic(connecting.await.map_err(problem)?)
+                    problem => problem.before_session(),
+                })?)
             }
             #[cfg(feature = "web")]
             Self::Web { endpoint, server, is_pinned } => {
@@ -639,7 +636,7 @@ impl Connector {
         };
         match connection.open_stream().await {
             Ok((sending, receiving)) => Ok((connection, sending, receiving)),
-            Err(_) => Err(connection.problem()),
+            Err(_) => Err(connection.problem().before_session()),
         }
     }
 

@@ -4,6 +4,7 @@
 //!
 //! * [`NetServer`] and [`NetClient`] serve a [session](fairpath::session), or join one.
 //! * [`Identity`] is a certificate and its key, [`Trust`] the certificates that a client accepts.
+//! * [`ConnectionProblem`] says why a connection failed or ended.
 //! * [`ConnectTokens`] admit players, [`Limits`] bound the connections of one address.
 //! * [`lobby`] lists servers and introduces peers, [`NetPeer`] plays without a server ([`mesh`]).
 //! * [`middleman`] is the proxy that simulates a bad network.

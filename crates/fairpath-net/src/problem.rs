@@ -62,6 +62,11 @@ impl ConnectionProblem {
         )
     }
 
+    /// The same problem of a connection on which no session began.
+    pub(crate) fn before_session(self) -> Self {
+        if let Self::Closed(reason) = self { Self::Refused(reason) } else { self }
+    }
+
     /// Whether the server is about to return or has already.
     pub(crate) fn is_restart(self) -> bool {
         matches!(self, Self::Restarted | Self::Closed(CloseReason::Restarting))
