@@ -367,7 +367,7 @@ impl<V: Planar> SharedClient<V> {
     #[cfg(feature = "peer")]
     pub(crate) fn leave_at_once(&self) {
         if let Some(sender) = self.inner.lock().sender.take() {
-            sender.close(CloseReason::Finished);
+            sender.close(fairpath::session::CloseReason::Finished);
         }
     }
 
