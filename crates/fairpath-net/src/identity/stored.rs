@@ -90,7 +90,7 @@ fn has_expired(identity: &Identity, now: SystemTime) -> bool {
 
 /// Writes certificate and key to one file. Other processes see the old file or the new one.
 fn store(identity: &Identity, path: &Path) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
