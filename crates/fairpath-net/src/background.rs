@@ -1,7 +1,7 @@
 //! Runs a server, a client, a peer or a lobby in the background.
 
 use std::io;
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ pub(crate) struct Background {
 #[derive(Debug)]
 enum Completion {
     Thread(JoinHandle<bool>),
-    Task(mpsc::Receiver<bool>),
+    /// In a mutex, because a receiver alone cannot be shared between threads.
+    Task(Mutex<mpsc::Receiver<bool>>),
 }
 
 impl Background {
@@ -48,7 +49,7 @@ impl Background {
         let task = task(stopped);
         // If the owner was dropped, nothing waits for the result.
         runtime.spawn(async move { ended.send(task.await).unwrap_or_default() });
-        Self { stop: Some(stop), completion: Some(Completion::Task(completion)) }
+        Self { stop: Some(stop), completion: Some(Completion::Task(Mutex::new(completion))) }
     }
 
     /// Stops the task and waits for its end. Returns its result.
@@ -63,7 +64,9 @@ impl Background {
         // A panicked thread has printed its message; a second panic while unwinding would hide it.
         match self.completion.take() {
             Some(Completion::Thread(thread)) => thread.join().unwrap_or(false),
-            Some(Completion::Task(ended)) => ended.recv().unwrap_or(false),
+            Some(Completion::Task(ended)) => {
+                ended.into_inner().unwrap_or_else(PoisonError::into_inner).recv().unwrap_or(false)
+            }
             None => false,
         }
     }

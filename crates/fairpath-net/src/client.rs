@@ -1,15 +1,17 @@
 //! A client on a socket. It reconnects by itself.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use fairpath::session::{Budget, Client, CloseReason, Statistics};
+use fairpath::session::{Budget, Client, Statistics};
 use fairpath::time::LocalInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::QuicClientConfig;
+use rustls::pki_types::ServerName;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
@@ -18,12 +20,13 @@ use crate::background::{Background, CHECK_EVERY, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::connection::{
-    ALPN_NATIVE, Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, Transport, listen,
-    transport_config,
+    ALPN_NATIVE, Connection, Inbound, ReceiveStream, SendStream, Transport, listen, transport_config,
 };
-use crate::identity::{Identity, Trust};
+use crate::identity::{Identity, Trust, unguessable};
 use crate::lock;
+use crate::monitor::{Held, InFrame, Monitor, Watched};
 use crate::pace::{Pause, pause};
+use crate::problem::ConnectionProblem;
 use crate::sender::{ClientOutbound, Departures, PeerSender, SendProgress};
 
 /// How a client connects to its server.
@@ -45,6 +48,8 @@ pub struct NetClientConfig {
     /// Time limit of one connection attempt. Default 5 s: two slowest round trips, lost twice.
     pub connect_within: Duration,
     /// Pause after the first failed attempt. Each further failure doubles it. Default 250 ms.
+    /// Every pause is shortened by up to a half at random, so that a crowd of clients that lost
+    /// its server does not return at once.
     pub retry_after_min: Duration,
     /// Longest pause between attempts. Default 4 s. Much longer, and players press the button
     /// themselves; much shorter, and a crowd of clients keeps a server from starting.
@@ -76,6 +81,8 @@ impl NetClientConfig {
 pub enum ConnectError {
     /// A trusted certificate cannot be used.
     Trust(rustls::Error),
+    /// The [`server_name`](NetClientConfig::server_name) is no DNS name and no IP address.
+    ServerName(String),
     /// The system provides no socket or no thread.
     System(io::Error),
 }
@@ -87,21 +94,29 @@ pub enum ConnectionState {
     Connecting {
         /// Attempts that failed since the last connection.
         failed: u32,
+        /// Why the last attempt failed, or the last connection ended. `None` at the start.
+        last: Option<ConnectionProblem>,
     },
     /// There is a connection. [`Client::is_connected`] tells whether a session runs on it.
     Connected,
-    /// The connection ended and the client does not try again: the server gave this reason, or,
-    /// with `None`, this client left.
-    Over(Option<CloseReason>),
+    /// The connection ended and the client does not try again: for this
+    /// [final](ConnectionProblem::is_final) reason, or, with `None`, because this client left.
+    Over(Option<ConnectionProblem>),
 }
 
 /// A client on a socket.
 ///
-/// It runs on a thread of its own. The game accesses the session in [`frame`](Self::frame), as with
-/// [`NetServer`](crate::NetServer). If the client's address changes, QUIC moves the connection. If
-/// the connection dies, the client reconnects and resumes the session, unless the server has
-/// dismissed it. Dropping the client leaves at once; [`leave`](Self::leave) first waits until
-/// reliable messages are confirmed.
+/// It runs on a thread of its own, with a runtime of its own: the caller needs no async runtime,
+/// and may have any. The game accesses the session in [`frame`](Self::frame), as with
+/// [`NetServer`](crate::NetServer). A program without a frame loop sleeps in [`wait`](Self::wait)
+/// or awaits [`ready`](Self::ready) until there is an event.
+///
+/// If the client's address changes, QUIC moves the connection. If the connection dies or the server
+/// restarts, the client reconnects by itself, and resumes the session or joins anew.
+/// [`poll_problem`](Self::poll_problem) says why, at once; after a
+/// [final](ConnectionProblem::is_final) problem it stops. Dropping the client leaves at once;
+/// [`leave`](Self::leave) first waits until reliable messages are confirmed. Both block until the
+/// thread has ended: under an async executor call them where blocking is allowed.
 #[derive(Debug)]
 pub struct NetClient<V: Planar> {
     task: Background,
@@ -148,7 +163,7 @@ impl<V: Planar> NetClient<V> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(ConnectError::System)?;
         let connector = Connector::new(runtime.handle(), server, &config)?;
-        let shared = Arc::new(SharedClient::new(session, config.clock));
+        let shared = Arc::new(SharedClient::new("NetClient", "frame", session, config.clock));
         let inside = Arc::clone(&shared);
         let run = move |stop| run(inside, connector, config, stop);
         let task = Background::start("fairpath-client", runtime, run).map_err(ConnectError::System)?;
@@ -163,7 +178,7 @@ impl<V: Planar> NetClient<V> {
         session: Client<V>,
     ) -> Result<Self, ConnectError> {
         let connector = Connector::new(&thread.runtime, server, &config)?;
-        let shared = Arc::new(SharedClient::new(session, config.clock));
+        let shared = Arc::new(SharedClient::new("NetClient", "frame", session, config.clock));
         let inside = Arc::clone(&shared);
         let task = Background::start_on(&thread.runtime, |stop| run(inside, connector, config, stop));
         Ok(Self { task, shared })
@@ -175,16 +190,57 @@ impl<V: Planar> NetClient<V> {
     }
 
     /// Gives the game access to the session. Data that it produced is sent right afterwards.
+    ///
+    /// # Panics
+    /// Inside another `frame` of this client on the same thread: use that frame's session.
+    #[track_caller]
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
         self.shared.with(turn)
     }
 
-    /// Whether there is a connection.
+    /// Does what [`frame`](Self::frame) does, and returns an error where `frame` panics: inside
+    /// another `frame` of this client on the same thread.
+    pub fn try_frame<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> Result<R, InFrame> {
+        self.shared.try_with(turn)
+    }
+
+    /// Blocks until the session has an event or [`poll_problem`](Self::poll_problem) a problem, for
+    /// at most `timeout`. Returns whether there is one. Not for a thread of an async executor: see
+    /// [`ready`](Self::ready).
+    ///
+    /// # Panics
+    /// Inside [`frame`](Self::frame).
+    #[track_caller]
+    pub fn wait(&self, timeout: Duration) -> bool {
+        self.shared.inner.wait(timeout)
+    }
+
+    /// Completes when the session has an event or [`poll_problem`](Self::poll_problem) a problem.
+    /// Works under any executor, and can be dropped at any time.
+    ///
+    /// # Panics
+    /// If it is polled inside [`frame`](Self::frame).
+    pub async fn ready(&self) {
+        self.shared.inner.ready().await;
+    }
+
+    /// Whether there is a connection, and if not, why. May be called inside [`frame`](Self::frame).
     pub fn connection_state(&self) -> ConnectionState {
         self.shared.connection_state()
     }
 
+    /// The next problem of the connection: why an attempt failed or a connection ended. The same
+    /// problem of repeated attempts is returned once. At most 32 wait to be polled; then the oldest
+    /// are dropped. May be called inside [`frame`](Self::frame).
+    pub fn poll_problem(&self) -> Option<ConnectionProblem> {
+        lock(&self.shared.link).unread.pop_front()
+    }
+
     /// The status of the connection.
+    ///
+    /// # Panics
+    /// Inside [`frame`](Self::frame).
+    #[track_caller]
     pub fn status(&self) -> ClientStatus {
         self.shared.status()
     }
@@ -210,7 +266,9 @@ impl ClientThread {
 
 #[derive(Debug)]
 pub(crate) struct SharedClient<V: Planar> {
-    inner: Mutex<ClientInner<V>>,
+    inner: Monitor<ClientInner<V>>,
+    /// Locked after `inner`, never before.
+    link: Arc<Mutex<Link>>,
     clock: Clock,
     wake: Arc<Notify>,
 }
@@ -219,22 +277,67 @@ pub(crate) struct SharedClient<V: Planar> {
 pub(crate) struct ClientInner<V: Planar> {
     session: Client<V>,
     sender: Option<PeerSender>,
-    connection_state: ConnectionState,
     connections: u32,
-    /// The reason for which this end closed the last connection.
-    closed_for: Option<CloseReason>,
+    /// Whether the server has answered the greeting on this connection.
+    is_greeted: bool,
+    link: Arc<Mutex<Link>>,
+}
+
+impl<V: Planar> Watched for ClientInner<V> {
+    fn has_events(&self) -> bool {
+        self.session.has_events() || !lock(&self.link).unread.is_empty()
+    }
+}
+
+/// The state of the connection, in a mutex of its own: a game may ask for it inside `frame`.
+#[derive(Debug)]
+struct Link {
+    state: ConnectionState,
+    /// The problem that was reported last, unless a session has begun since.
+    reported: Option<ConnectionProblem>,
+    unread: VecDeque<ConnectionProblem>,
+}
+
+/// Problems that wait to be polled. Only changes are kept, so few do.
+const PROBLEMS_MAX: usize = 32;
+
+impl Link {
+    fn report(&mut self, problem: ConnectionProblem) {
+        if self.reported.replace(problem) != Some(problem) {
+            if self.unread.len() >= PROBLEMS_MAX {
+                self.unread.pop_front();
+            }
+            self.unread.push_back(problem);
+        }
+    }
 }
 
 impl<V: Planar> SharedClient<V> {
-    pub(crate) fn new(session: Client<V>, clock: Clock) -> Self {
-        let connection_state = ConnectionState::Connecting { failed: 0 };
-        let inner = ClientInner { session, sender: None, connection_state, connections: 0, closed_for: None };
-        Self { inner: Mutex::new(inner), clock, wake: Arc::new(Notify::new()) }
+    /// Holds a session. `name` and `access` are the public type and its method that hands the
+    /// session to the game, for panic messages.
+    pub(crate) fn new(name: &'static str, access: &'static str, session: Client<V>, clock: Clock) -> Self {
+        let state = ConnectionState::Connecting { failed: 0, last: None };
+        let link = Arc::new(Mutex::new(Link { state, reported: None, unread: VecDeque::new() }));
+        let (sender, shared_link) = (None, Arc::clone(&link));
+        let inner = ClientInner { session, sender, connections: 0, is_greeted: false, link: shared_link };
+        Self { inner: Monitor::new(name, access, inner), link, clock, wake: Arc::new(Notify::new()) }
     }
 
     /// Gives access to the session. Reads the clock inside the lock: time never runs backwards.
+    #[track_caller]
     pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
-        let mut inner = lock(&self.inner);
+        self.turn(self.inner.lock(), turn)
+    }
+
+    fn try_with<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> Result<R, InFrame> {
+        Ok(self.turn(self.inner.try_lock()?, turn))
+    }
+
+    fn turn<R>(
+        &self,
+        mut inner: Held<'_, ClientInner<V>>,
+        turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R,
+    ) -> R {
         let result = turn(&mut inner.session, self.clock.local());
         drop(inner);
         self.wake.notify_one();
@@ -242,28 +345,38 @@ impl<V: Planar> SharedClient<V> {
     }
 
     pub(crate) fn connection_state(&self) -> ConnectionState {
-        lock(&self.inner).connection_state
+        lock(&self.link).state
+    }
+
+    /// Sets the state after a problem, and reports the problem.
+    fn on_problem(&self, problem: ConnectionProblem, state: ConnectionState) {
+        // Releasing the session wakes a game that waits.
+        let _inner = self.inner.lock();
+        let mut link = lock(&self.link);
+        link.state = state;
+        link.report(problem);
     }
 
     /// Whether the session is connected and its clock is synchronised.
     #[cfg(feature = "peer")]
     pub(crate) fn is_in_session(&self) -> bool {
-        lock(&self.inner).session.is_connected()
+        self.inner.lock().session.is_connected()
     }
 
     /// Closes the connection at once, when no task drives the session any more.
     #[cfg(feature = "peer")]
     pub(crate) fn leave_at_once(&self) {
-        if let Some(sender) = lock(&self.inner).sender.take() {
-            sender.close(CloseReason::Finished);
+        if let Some(sender) = self.inner.lock().sender.take() {
+            sender.close(fairpath::session::CloseReason::Finished);
         }
     }
 
+    #[track_caller]
     pub(crate) fn status(&self) -> ClientStatus {
-        let inner = lock(&self.inner);
+        let inner = self.inner.lock_for("status");
         let quic = inner.sender.as_ref().map(|sender| sender.connection().quic_statistics());
         ClientStatus {
-            connection_state: inner.connection_state,
+            connection_state: self.connection_state(),
             server: inner.sender.as_ref().map(|sender| sender.connection().address()),
             connections: inner.connections,
             session: inner.session.statistics(),
@@ -274,8 +387,8 @@ impl<V: Planar> SharedClient<V> {
     }
 
     fn pump(&self) -> Pause {
-        let mut inner = lock(&self.inner);
-        let ClientInner { session, sender, closed_for, .. } = &mut *inner;
+        let mut inner = self.inner.lock();
+        let ClientInner { session, sender, .. } = &mut *inner;
         let now = self.clock.local();
         session.handle_timeout(now);
         let mut progress = SendProgress::default();
@@ -285,7 +398,6 @@ impl<V: Planar> SharedClient<V> {
         if let Some(reason) = session.poll_close()
             && let Some(sender) = sender.take()
         {
-            *closed_for = Some(reason);
             sender.close(reason);
         }
         let deadline = session.poll_deadline(now);
@@ -311,20 +423,20 @@ pub(crate) async fn run<V: Planar>(
     shared.with(|session, now| session.leave(now));
     // The run loop closes the connection. Stop reconnecting before it can open another one.
     let closed = async {
-        while lock(&shared.inner).sender.is_some() {
+        while shared.inner.lock().sender.is_some() {
             tokio::time::sleep(CHECK_EVERY).await;
         }
     };
     let _ = tokio::time::timeout(CLOSE_WITHIN, closed).await;
     connecting.abort();
     let _ = tokio::time::timeout(CLOSE_WITHIN, connector.wait_idle()).await;
-    lock(&shared.inner).connection_state = ConnectionState::Over(None);
+    lock(&shared.link).state = ConnectionState::Over(None);
     is_flushed
 }
 
 pub(crate) async fn flush<V: Planar>(shared: &SharedClient<V>, within: Duration) -> bool {
     let flushed = async {
-        while lock(&shared.inner).session.statistics().outbox_bytes > 0 {
+        while shared.inner.lock().session.statistics().outbox_bytes > 0 {
             tokio::time::sleep(CHECK_EVERY).await;
         }
     };
@@ -338,7 +450,7 @@ async fn drive<V: Planar>(shared: Arc<SharedClient<V>>) {
     }
 }
 
-/// Connects and reconnects, until the server's close reason says that it is pointless.
+/// Connects and reconnects, until a problem is final.
 async fn reconnect_forever<V: Planar>(
     shared: Arc<SharedClient<V>>,
     connector: Connector,
@@ -347,68 +459,64 @@ async fn reconnect_forever<V: Planar>(
     let mut failed = 0;
     loop {
         let connected = tokio::time::timeout(config.connect_within, connector.connect(failed)).await;
-        if let Ok(Ok((connection, sending, receiving))) = connected {
-            let began = Instant::now();
-            let reason = run_connection(&shared, connection, sending, receiving).await;
-            if reason.is_some_and(is_final) {
-                lock(&shared.inner).connection_state = ConnectionState::Over(reason);
-                return;
+        let problem = match connected.unwrap_or(Err(ConnectionProblem::NoAnswer)) {
+            Ok((connection, sending, receiving)) => {
+                let began = Instant::now();
+                let problem = run_connection(&shared, connection, sending, receiving).await;
+                // A connection that lasted resets the count, and a server that restarts does.
+                // Another short connection counts as a failed attempt.
+                let is_fresh = began.elapsed() > config.connect_within || problem.is_restart();
+                failed = if is_fresh { 0 } else { failed + 1 };
+                problem
             }
-            // A connection that lasted resets the count. A short one counts as a failed attempt.
-            failed = if began.elapsed() > config.connect_within { 0 } else { failed + 1 };
-        } else {
-            failed += 1;
+            Err(problem) => {
+                failed += 1;
+                problem
+            }
+        };
+        if problem.is_final() {
+            return shared.on_problem(problem, ConnectionState::Over(Some(problem)));
         }
         // Set before the pause, so that a mesh can name a relay in the meantime.
-        lock(&shared.inner).connection_state = ConnectionState::Connecting { failed };
+        shared.on_problem(problem, ConnectionState::Connecting { failed, last: Some(problem) });
         tokio::time::sleep(config.retry_after(failed)).await;
     }
 }
 
 impl NetClientConfig {
+    /// The pause after this many failures: between half and all of it, at random.
     fn retry_after(&self, failed: u32) -> Duration {
         let doublings = failed.saturating_sub(1).min(16);
-        (self.retry_after_min * (1 << doublings)).min(self.retry_after_max)
+        let longest = self.retry_after_min.saturating_mul(1 << doublings).min(self.retry_after_max);
+        let share = f64::from(u16::from_le_bytes(unguessable())) / f64::from(u16::MAX);
+        longest.mul_f64(0.5 + 0.5 * share)
     }
 }
 
-/// Whether reconnecting is pointless after this reason.
-fn is_final(reason: CloseReason) -> bool {
-    matches!(
-        reason,
-        CloseReason::Finished
-            | CloseReason::Dismissed
-            | CloseReason::NotAdmitted
-            | CloseReason::WrongVersion
-            | CloseReason::WrongDimensions
-            | CloseReason::WrongPrecision
-    )
-}
-
-/// Runs one connection from start to end. Returns the reason of its end, if either side gave one.
+/// Runs one connection from start to end. Returns why it ended.
 async fn run_connection<V: Planar>(
     shared: &Arc<SharedClient<V>>,
     connection: Connection,
     sending: SendStream,
     receiving: ReceiveStream,
-) -> Option<CloseReason> {
+) -> ConnectionProblem {
     let connection = Arc::new(connection);
     {
-        let mut inner = lock(&shared.inner);
-        inner.connection_state = ConnectionState::Connected;
+        let mut inner = shared.inner.lock();
+        lock(&shared.link).state = ConnectionState::Connected;
         inner.connections += 1;
-        inner.closed_for = None;
+        inner.is_greeted = false;
         inner.sender = Some(PeerSender::open(Arc::clone(&connection), sending, &shared.wake));
     }
     shared.with(|session, now| session.handle_connected(now));
     let reason = listen(&connection, receiving, &Arc::new(ClientInbound(Arc::clone(shared)))).await;
-    let closed_for = {
-        let mut inner = lock(&shared.inner);
+    let is_greeted = {
+        let mut inner = shared.inner.lock();
         inner.sender = None;
-        inner.closed_for
+        inner.is_greeted
     };
     shared.with(|session, now| session.handle_disconnected(reason, now));
-    reason.or(closed_for)
+    if is_greeted { connection.problem() } else { connection.problem().before_session() }
 }
 
 #[derive(Clone)]
@@ -418,11 +526,13 @@ pub(crate) enum Connector {
         config: quinn::ClientConfig,
         routes: Arc<Routes>,
         name: String,
+        is_pinned: bool,
     },
     #[cfg(feature = "web")]
     Web {
         endpoint: Arc<wtransport::Endpoint<wtransport::endpoint::endpoint_side::Client>>,
-        url: String,
+        server: SocketAddr,
+        is_pinned: bool,
     },
 }
 
@@ -481,7 +591,7 @@ impl Connector {
                     .with_custom_tls_and_transport(tls, transport_config(config.congestion, config.budget))
                     .build();
                 let endpoint = wtransport::Endpoint::client(web).map_err(ConnectError::System)?;
-                Ok(Self::Web { endpoint: Arc::new(endpoint), url: format!("https://{server}/") })
+                Ok(Self::Web { endpoint: Arc::new(endpoint), server, is_pinned: config.trust.is_pinned() })
             }
         }
     }
@@ -493,22 +603,41 @@ impl Connector {
         config: &NetClientConfig,
         identity: Option<&Identity>,
     ) -> Result<Self, ConnectError> {
+        let name = config.server_name.clone();
+        if ServerName::try_from(name.as_str()).is_err() {
+            return Err(ConnectError::ServerName(name));
+        }
         let transport = transport_config(config.congestion, config.budget);
         let quic = quic_client_config(&config.trust, ALPN_NATIVE, identity, transport)?;
-        Ok(Self::Quic { endpoint, config: quic, routes, name: config.server_name.clone() })
+        Ok(Self::Quic { endpoint, config: quic, routes, name, is_pinned: config.trust.is_pinned() })
     }
 
-    async fn connect(&self, failed: u32) -> Result<(Connection, SendStream, ReceiveStream), ConnectionLost> {
+    async fn connect(
+        &self,
+        failed: u32,
+    ) -> Result<(Connection, SendStream, ReceiveStream), ConnectionProblem> {
         let connection = match self {
-            Self::Quic { endpoint, config, routes, name } => {
-                let connecting = endpoint.connect_with(config.clone(), routes.next(failed), name)?;
-                Connection::quic(connecting.await?)
+            Self::Quic { endpoint, config, routes, name, is_pinned } => {
+                let address = check_route(routes.next(failed))?;
+                let connecting = endpoint.connect_with(config.clone(), address, name);
+                let connecting = connecting.map_err(|_| ConnectionProblem::Unreachable)?;
+                let problem = |error| ConnectionProblem::of_quic(&error, None, *is_pinned);
+                Connection::quic(connecting.await.map_err(|error| match problem(error) {
+                    ConnectionProblem::Lost => ConnectionProblem::NoAnswer,
+                    problem => problem.before_session(),
+                })?)
             }
             #[cfg(feature = "web")]
-            Self::Web { endpoint, url } => Connection::web(endpoint.connect(url).await?),
+            Self::Web { endpoint, server, is_pinned } => {
+                let url = format!("https://{}/", check_route(*server)?);
+                let connected = endpoint.connect(url).await;
+                Connection::web(connected.map_err(|error| ConnectionProblem::of_web(&error, *is_pinned))?)
+            }
         };
-        let (sending, receiving) = connection.open_stream().await?;
-        Ok((connection, sending, receiving))
+        match connection.open_stream().await {
+            Ok((sending, receiving)) => Ok((connection, sending, receiving)),
+            Err(_) => Err(connection.problem().before_session()),
+        }
     }
 
     async fn wait_idle(&self) {
@@ -518,6 +647,13 @@ impl Connector {
             Self::Web { endpoint, .. } => endpoint.wait_idle().await,
         }
     }
+}
+
+/// Returns the address if this machine has a route to it. Sends no packet: QUIC's socket learns
+/// nothing of a missing route, and a player without a network would wait for an answer.
+fn check_route(address: SocketAddr) -> Result<SocketAddr, ConnectionProblem> {
+    let routed = UdpSocket::bind(any_local_address(address)).and_then(|socket| socket.connect(address));
+    routed.map(|()| address).map_err(|_| ConnectionProblem::Unreachable)
 }
 
 pub(crate) fn quic_client_config(
@@ -545,7 +681,14 @@ struct ClientInbound<V: Planar>(Arc<SharedClient<V>>);
 
 impl<V: Planar> Inbound for ClientInbound<V> {
     fn on_stream(&self, bytes: &[u8]) {
-        self.0.with(|session, now| session.handle_stream(bytes, now));
+        let mut inner = self.0.inner.lock();
+        if !inner.is_greeted {
+            // The first bytes are the server's answer to the greeting: a session begins, and the
+            // next problem is news again.
+            inner.is_greeted = true;
+            lock(&inner.link).reported = None;
+        }
+        self.0.turn(inner, |session, now| session.handle_stream(bytes, now));
     }
 
     fn on_unordered(&self, bytes: &[u8]) {
@@ -561,6 +704,9 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Trust(error) => write!(f, "cannot use a trusted certificate: {error}"),
+            Self::ServerName(name) => {
+                write!(f, "cannot use the server name {name:?}: give a DNS name or an IP address")
+            }
             Self::System(error) => write!(f, "cannot open a UDP socket or start a thread: {error}"),
         }
     }

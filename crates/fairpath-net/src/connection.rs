@@ -1,7 +1,7 @@
 //! One connection to a peer, over plain QUIC or over a browser's WebTransport.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::congestion::Congestion;
 use crate::identity::Fingerprint;
+use crate::problem::ConnectionProblem;
 use crate::token_bucket::TokenBucket;
 
 /// The ALPN protocol name of a session over plain QUIC.
@@ -39,6 +40,8 @@ pub(crate) struct Connection {
     web: Option<wtransport::Connection>,
     /// Free space in quinn's datagram buffer while no datagram waits in it.
     empty_buffer_space: usize,
+    /// The reason for which this end closed the connection.
+    closed_for: OnceLock<CloseReason>,
 }
 
 #[derive(Debug)]
@@ -118,6 +121,7 @@ impl Connection {
             quic,
             #[cfg(feature = "web")]
             web: None,
+            closed_for: OnceLock::new(),
         }
     }
 
@@ -228,6 +232,7 @@ impl Connection {
     }
 
     pub(crate) fn close(&self, reason: CloseReason) {
+        let _ = self.closed_for.set(reason);
         self.quic.close(VarInt::from_u32(reason.code().into()), reason.to_string().as_bytes());
     }
 
@@ -235,6 +240,13 @@ impl Connection {
     pub(crate) fn reason(&self) -> Option<CloseReason> {
         let quinn::ConnectionError::ApplicationClosed(close) = self.quic.close_reason()? else { return None };
         u8::try_from(close.error_code.into_inner()).ok().and_then(CloseReason::from_code)
+    }
+
+    /// Why the connection ended, after its handshake.
+    pub(crate) fn problem(&self) -> ConnectionProblem {
+        self.quic.close_reason().map_or(ConnectionProblem::Lost, |error| {
+            ConnectionProblem::of_quic(&error, self.closed_for.get().copied(), false)
+        })
     }
 }
 

@@ -38,8 +38,14 @@ pub enum IdentityError {
     },
     /// The file contains no certificate.
     NoCertificate(PathBuf),
+    /// Users other than the owner may read the file with the private key.
+    Exposed(PathBuf),
     /// No certificate could be made.
     NotMade(String),
+    /// A name of a stored identity is not 1 to 64 letters, digits, `-` and `_`.
+    Name(String),
+    /// The system names no folder for [`Identity::stored`].
+    NoFolder,
 }
 
 impl Identity {
@@ -53,6 +59,10 @@ impl Identity {
     /// It is valid for `localhost`, the loopback addresses and these names, for
     /// [`LOCAL_DAYS`](Self::LOCAL_DAYS).
     pub fn local(names: &[&str]) -> Result<Self, IdentityError> {
+        Self::made(names, SystemTime::now())
+    }
+
+    fn made(names: &[&str], now: SystemTime) -> Result<Self, IdentityError> {
         let not_made = |error: rcgen::Error| IdentityError::NotMade(error.to_string());
         let usual = ["localhost", "127.0.0.1", "::1"];
         let names = usual.iter().chain(names).map(ToString::to_string);
@@ -60,7 +70,7 @@ impl Identity {
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, "fairpath local");
         let day = Duration::from_secs(24 * 3600);
-        let begin = SystemTime::now() - day / 24;
+        let begin = now - day / 24;
         params.not_before = begin.into();
         params.not_after = (begin + day * Self::LOCAL_DAYS as u32).into();
         // P-256 with SHA-256, which browsers require of a pinned certificate.
@@ -69,6 +79,35 @@ impl Identity {
         let (chain_pem, key_pem) = (certificate.pem(), key.serialize_pem());
         let key = PrivatePkcs8KeyDer::from(key.serialize_der());
         Ok(Self { chain: vec![certificate.der().clone()], chain_pem, key: key.into(), key_pem })
+    }
+
+    /// Loads the identity of this name, or makes a [`local`](Self::local) one and stores it. A
+    /// server that restarts keeps its fingerprint, and its clients their pins.
+    ///
+    /// The file is `fairpath/NAME/identity.pem`, with the certificate and the private key:
+    ///
+    /// | system | in the folder |
+    /// | --- | --- |
+    /// | any, if the variable `FAIRPATH_IDENTITY_DIR` is set | `$FAIRPATH_IDENTITY_DIR`, without `fairpath` |
+    /// | Linux and other Unix | `$XDG_STATE_HOME`, or else `~/.local/state` |
+    /// | macOS | `~/Library/Application Support` |
+    /// | Windows | `%LOCALAPPDATA%` |
+    ///
+    /// On Unix only the user may read the file. It is replaced when the certificate has expired,
+    /// after [`LOCAL_DAYS`](Self::LOCAL_DAYS), because browsers refuse it then. **The fingerprint
+    /// changes with it.** Native clients with [`Trust::Pinned`] accept a certificate of any age:
+    /// for a pin that lasts, [`save`](Self::save) an identity once and [`load`](Self::load) it.
+    ///
+    /// A player gets the pin by another way than the connection that it protects: in the game's
+    /// files, from a lobby, or as the text that [`Fingerprint`] displays and parses.
+    pub fn stored(name: &str) -> Result<Self, IdentityError> {
+        Self::stored_in(&stored::folder()?, name)
+    }
+
+    /// Loads or makes an identity like [`stored`](Self::stored), as `NAME/identity.pem` in this
+    /// folder.
+    pub fn stored_in(folder: &Path, name: &str) -> Result<Self, IdentityError> {
+        stored::load_or_make(folder, name, SystemTime::now())
     }
 
     /// Loads a certificate and key from PEM files. The chain's first is the server's.
@@ -96,10 +135,22 @@ impl Identity {
         Fingerprint::of(&self.chain[0])
     }
 
-    /// Derived from the private key: a restarted server tells clients that connections ended.
+    /// The key of stateless resets, derived from the private key: a restarted server tells clients
+    /// that their connections are gone.
     pub(crate) fn reset_key(&self) -> ring::hmac::Key {
-        let secret = digest(&SHA256, &[b"fairpath stateless reset", self.key.secret_der()].concat());
-        ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_ref())
+        ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &self.derived(b"fairpath stateless reset"))
+    }
+
+    /// The key of connection ids, derived from the private key: a restarted server recognises the
+    /// ids of its last run, and answers them with a reset.
+    pub(crate) fn connection_id_key(&self) -> u64 {
+        let secret = self.derived(b"fairpath connection id");
+        u64::from_le_bytes(*secret.first_chunk().expect("a digest has 32 bytes"))
+    }
+
+    fn derived(&self, purpose: &[u8]) -> [u8; 32] {
+        let secret = digest(&SHA256, &[purpose, self.key.secret_der()].concat());
+        secret.as_ref().try_into().expect("a digest has 32 bytes")
     }
 
     /// The TLS settings of a server for these protocols. A verifier asks clients for a certificate.
@@ -202,6 +253,10 @@ impl Trust {
         load_certificates(path).map(|(certificates, _)| Self::Certificates(certificates))
     }
 
+    pub(crate) fn is_pinned(&self) -> bool {
+        matches!(self, Self::Pinned(_))
+    }
+
     /// The TLS settings of a client for this protocol. Shows `identity` to servers that ask.
     pub(crate) fn tls(
         &self,
@@ -265,6 +320,7 @@ macro_rules! verifies_signatures {
 
 #[cfg(feature = "lobby")]
 pub(crate) mod client_certificates;
+mod stored;
 
 /// Accepts a server that has the key of a pinned certificate.
 #[derive(Debug)]
@@ -294,11 +350,21 @@ impl ServerCertVerifier for PinnedVerifier {
 impl fmt::Display for IdentityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File { path, why } => write!(f, "{}: {why}", path.display()),
+            Self::File { path, why } => write!(f, "cannot use {}: {why}", path.display()),
             Self::NoCertificate(path) => {
-                write!(f, "{}: the file contains no PEM certificate", path.display())
+                write!(f, "cannot use {}: the file contains no PEM certificate", path.display())
+            }
+            Self::Exposed(path) => {
+                let path = path.display();
+                write!(f, "cannot use {path}: other users may read the private key; run chmod 600 {path}")
             }
             Self::NotMade(why) => write!(f, "cannot make a certificate: {why}"),
+            Self::Name(name) => {
+                write!(f, "cannot store an identity as {name:?}: give 1 to 64 letters, digits, - and _")
+            }
+            Self::NoFolder => {
+                f.write_str("cannot store an identity: no home folder is known; set FAIRPATH_IDENTITY_DIR")
+            }
         }
     }
 }
@@ -318,11 +384,19 @@ fn file_error<E: ToString>(path: &Path) -> impl Fn(E) -> IdentityError {
 }
 
 fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    open_secret(std::fs::OpenOptions::new().write(true).create(true).truncate(true), path)?
+        .write_all(text.as_bytes())
+}
+
+fn new_secret_file(path: &Path) -> std::io::Result<std::fs::File> {
+    open_secret(std::fs::OpenOptions::new().write(true).create_new(true), path)
+}
+
+/// Opens a file. A new one is readable by the user only, on Unix.
+fn open_secret(options: &mut std::fs::OpenOptions, path: &Path) -> std::io::Result<std::fs::File> {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.open(path)
 }
 
 fn provider() -> Arc<CryptoProvider> {

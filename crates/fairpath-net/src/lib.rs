@@ -4,6 +4,7 @@
 //!
 //! * [`NetServer`] and [`NetClient`] serve a [session](fairpath::session), or join one.
 //! * [`Identity`] is a certificate and its key, [`Trust`] the certificates that a client accepts.
+//! * [`ConnectionProblem`] says why a connection failed or ended.
 //! * [`ConnectTokens`] admit players, [`Limits`] bound the connections of one address.
 //! * [`lobby`] lists servers and introduces peers, [`NetPeer`] plays without a server ([`mesh`]).
 //! * [`middleman`] is the proxy that simulates a bad network.
@@ -25,7 +26,9 @@ pub mod lobby;
 pub mod mesh;
 #[cfg(feature = "middleman")]
 pub mod middleman;
+mod monitor;
 mod pace;
+mod problem;
 mod sender;
 mod server;
 mod token_bucket;
@@ -43,8 +46,10 @@ pub use connection_limiter::Limits;
 pub use identity::{Fingerprint, Identity, IdentityError, NotAFingerprint, Trust};
 #[cfg(feature = "peer")]
 pub use mesh::{NetPeer, NetPeerConfig, PeerEvent};
+pub use monitor::InFrame;
+pub use problem::ConnectionProblem;
 pub use sender::Departures;
-pub use server::{AdmissionStatistics, BindError, NetServer, NetServerConfig, PeerStatus};
+pub use server::{AdmissionStatistics, BindError, EndedConnection, NetServer, NetServerConfig, PeerStatus};
 pub use tokens::{BearerTooLong, ConnectTokens};
 
 /// Returns a generator seeded from the operating system. A live session needs one that no

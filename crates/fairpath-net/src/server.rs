@@ -1,10 +1,10 @@
 //! A server on a socket.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use fairpath::session::limits::HELLO_WITHIN;
@@ -13,6 +13,7 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{Endpoint, EndpointConfig, TokioRuntime};
+use quinn_proto::HashedConnectionIdGenerator;
 use socket2::SockRef;
 use tokio::sync::{Notify, oneshot};
 
@@ -30,7 +31,9 @@ use crate::lobby::{
     AnnounceError, Announcement, LobbyAddress, LobbyConnector, LobbyMember, LobbyPresence, join_lobby,
 };
 use crate::lock;
+use crate::monitor::{Held, InFrame, Monitor, Watched};
 use crate::pace::{Pause, pause};
+use crate::problem::ConnectionProblem;
 use crate::sender::{Departures, PeerSender, SendProgress, ServerOutbound};
 
 /// Where and how a server listens.
@@ -84,11 +87,17 @@ pub enum BindError {
 
 /// A server on a socket. Native clients and browsers use one port.
 ///
-/// It runs on a thread of its own, and the session is behind a mutex. The game accesses the session
-/// itself in [`frame`](Self::frame): the API is the same live and in the simulator, and nothing is
-/// copied into commands. The thread holds the mutex while it handles one packet, or fills one
-/// datagram for each client; a game that holds it for a whole frame delays packets by that long.
-/// Dropping the server stops it at once; [`shutdown`](Self::shutdown) lets clients confirm first.
+/// It runs on a thread of its own, with a runtime of its own: the caller needs no async runtime,
+/// and may have any. The session is behind a mutex. The game accesses the session itself in
+/// [`frame`](Self::frame): the API is the same live and in the simulator, and nothing is copied
+/// into commands. The thread holds the mutex while it handles one packet, or fills one datagram for
+/// each client; a game that holds it for a whole frame delays packets by that long. A program
+/// without a frame loop sleeps in [`wait`](Self::wait) or awaits [`ready`](Self::ready) until there
+/// is an event.
+///
+/// Dropping the server stops it at once; [`shutdown`](Self::shutdown) lets clients confirm first,
+/// and [`shutdown_for_restart`](Self::shutdown_for_restart) also asks them to return. All three
+/// block until the thread has ended: under an async executor call them where blocking is allowed.
 #[derive(Debug)]
 pub struct NetServer<V: Planar> {
     task: Background,
@@ -126,6 +135,19 @@ pub struct PeerStatus {
     pub quic_packets_lost: u64,
 }
 
+/// A connection of a client that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EndedConnection {
+    /// The client. Its session may go on: it is over after
+    /// [`SessionLost`](fairpath::session::ServerEvent::SessionLost).
+    pub client: ClientId,
+    /// The client's last address.
+    pub address: SocketAddr,
+    /// Why the connection ended. A client that left gave [`CloseReason::Finished`].
+    pub problem: ConnectionProblem,
+}
+
 /// Counts of connections that did not become sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -151,7 +173,7 @@ impl<V: Planar> NetServer<V> {
         let transport = transport_config(config.congestion, config.budget);
         let quic = quic_server_config(&config.identity, alpn, None, transport)?;
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
-        let shared = Arc::new(SharedServer::new(session, config.limits, config.clock));
+        let shared = Arc::new(SharedServer::new("NetServer", session, config.limits, config.clock));
         let inside = Arc::clone(&shared);
         #[cfg(feature = "lobby")]
         let network = (endpoint.clone(), runtime.handle().clone());
@@ -182,18 +204,61 @@ impl<V: Planar> NetServer<V> {
     }
 
     /// Gives the game access to the session. Data that it produced is sent right afterwards.
+    ///
+    /// # Panics
+    /// Inside another `frame` of this server on the same thread: use that frame's session.
+    #[track_caller]
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         self.shared.frame(turn)
     }
 
+    /// Does what [`frame`](Self::frame) does, and returns an error where `frame` panics: inside
+    /// another `frame` of this server on the same thread.
+    pub fn try_frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> Result<R, InFrame> {
+        self.shared.try_frame(turn)
+    }
+
+    /// Blocks until the session has an event, for at most `timeout`. Returns whether there is one.
+    /// Not for a thread of an async executor: see [`ready`](Self::ready).
+    ///
+    /// # Panics
+    /// Inside [`frame`](Self::frame).
+    #[track_caller]
+    pub fn wait(&self, timeout: Duration) -> bool {
+        self.shared.inner.wait(timeout)
+    }
+
+    /// Completes when the session has an event. Works under any executor, and can be dropped at any
+    /// time.
+    ///
+    /// # Panics
+    /// If it is polled inside [`frame`](Self::frame).
+    pub async fn ready(&self) {
+        self.shared.inner.ready().await;
+    }
+
+    /// The next connection of a client that ended, and why. At most 1024 wait to be polled; then
+    /// the oldest are dropped. May be called inside [`frame`](Self::frame).
+    pub fn poll_ended(&self) -> Option<EndedConnection> {
+        lock(&self.shared.ended).pop_front()
+    }
+
     /// The status of every connection.
+    ///
+    /// # Panics
+    /// Inside [`frame`](Self::frame).
+    #[track_caller]
     pub fn status(&self) -> Vec<PeerStatus> {
         self.shared.status()
     }
 
     /// Counts of connections that did not become sessions.
+    ///
+    /// # Panics
+    /// Inside [`frame`](Self::frame).
+    #[track_caller]
     pub fn admission_statistics(&self) -> AdmissionStatistics {
-        lock(&self.shared.inner).admission_statistics
+        self.shared.inner.lock_for("admission_statistics").admission_statistics
     }
 
     /// Announces this server at a lobby until the returned presence is dropped. The server connects
@@ -218,6 +283,18 @@ impl<V: Planar> NetServer<V> {
     pub fn shutdown(mut self, within: Duration) -> bool {
         self.task.finish(within)
     }
+
+    /// Stops like [`shutdown`](Self::shutdown), and tells clients to return. Start the next server
+    /// with the same address and identity.
+    ///
+    /// Clients keep their game running, see [`CloseReason::Restarting`], and reconnect by
+    /// themselves: first after up to [`retry_after_min`](crate::NetClientConfig::retry_after_min),
+    /// then more and more rarely, each at times of its own. A server with another epoch begins new
+    /// sessions: the clients' events are `SessionLost` and `Connected`.
+    pub fn shutdown_for_restart(mut self, within: Duration) -> bool {
+        self.shared.inner.lock().farewell = CloseReason::Restarting;
+        self.task.finish(within)
+    }
 }
 
 #[cfg(feature = "lobby")]
@@ -229,7 +306,7 @@ struct AnnouncedServer<V: Planar> {
 #[cfg(feature = "lobby")]
 impl<V: Planar> LobbyMember for AnnouncedServer<V> {
     fn announcement(&self) -> Announcement {
-        let inner = lock(&self.shared.inner);
+        let inner = self.shared.inner.lock();
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let (players, seats) = (count(inner.session.clients().count()), count(inner.session.seats()));
         Announcement { players, seats, ..self.announcement.clone() }
@@ -238,7 +315,8 @@ impl<V: Planar> LobbyMember for AnnouncedServer<V> {
 
 #[derive(Debug)]
 pub(crate) struct SharedServer<V: Planar> {
-    inner: Mutex<ServerInner<V>>,
+    inner: Monitor<ServerInner<V>>,
+    ended: Mutex<VecDeque<EndedConnection>>,
     clock: Clock,
     /// Notified when anything happened.
     wake: Arc<Notify>,
@@ -253,41 +331,74 @@ pub(crate) struct ServerInner<V: Planar> {
     limiter: ConnectionLimiter,
     admission_statistics: AdmissionStatistics,
     measured_at: Instant,
+    /// The reason that clients are given when the server stops.
+    farewell: CloseReason,
 }
 
+impl<V: Planar> Watched for ServerInner<V> {
+    fn has_events(&self) -> bool {
+        self.session.has_events()
+    }
+}
+
+/// Ended connections that wait to be polled: a full server that loses its network, and more.
+const ENDED_MAX: usize = 1024;
 /// Interval at which the session gets QUIC's round trips: several per half-life of its estimate.
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 
 impl<V: Planar> SharedServer<V> {
-    pub(crate) fn new(session: Server<V>, limits: Limits, clock: Clock) -> Self {
+    /// Holds a session. `name` is the public type, for panic messages.
+    pub(crate) fn new(name: &'static str, session: Server<V>, limits: Limits, clock: Clock) -> Self {
         let inner = ServerInner {
             session,
             senders: BTreeMap::new(),
             limiter: ConnectionLimiter::new(limits),
             admission_statistics: AdmissionStatistics::default(),
             measured_at: Instant::now(),
+            farewell: CloseReason::Finished,
         };
-        Self { inner: Mutex::new(inner), clock, wake: Arc::new(Notify::new()), hurry: Notify::new() }
+        Self {
+            inner: Monitor::new(name, "frame", inner),
+            ended: Mutex::default(),
+            clock,
+            wake: Arc::new(Notify::new()),
+            hurry: Notify::new(),
+        }
     }
 
     /// Gives the game access to the session, and wakes the thread without a pause.
+    #[track_caller]
     pub(crate) fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        let result = self.with(turn);
+        let result = self.turn(self.inner.lock(), turn);
         self.hurry.notify_one();
         result
     }
 
-    /// Gives access to the session. Reads the clock inside the lock: time never runs backwards.
+    fn try_frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> Result<R, InFrame> {
+        let result = self.turn(self.inner.try_lock()?, turn);
+        self.hurry.notify_one();
+        Ok(result)
+    }
+
     fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        let mut inner = lock(&self.inner);
+        self.turn(self.inner.lock(), turn)
+    }
+
+    /// Gives access to the session. Reads the clock inside the lock: time never runs backwards.
+    fn turn<R>(
+        &self,
+        mut inner: Held<'_, ServerInner<V>>,
+        turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R,
+    ) -> R {
         let result = turn(&mut inner.session, self.clock.shared());
         drop(inner);
         self.wake.notify_one();
         result
     }
 
+    #[track_caller]
     pub(crate) fn status(&self) -> Vec<PeerStatus> {
-        let inner = lock(&self.inner);
+        let inner = self.inner.lock_for("status");
         let clients: BTreeMap<ConnectionId, ClientId> = inner
             .session
             .clients()
@@ -323,7 +434,8 @@ impl<V: Planar> SharedServer<V> {
 
     /// Runs the session's loop once. Returns whether something was sent.
     fn pump(&self) -> bool {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
+        let inner = &mut *inner;
         let now = self.clock.shared();
         inner.session.handle_timeout(now);
         inner.measure();
@@ -334,7 +446,7 @@ impl<V: Planar> SharedServer<V> {
 
     /// The pause before the next pass, after connections had their turn to send.
     fn pause(&self) -> Pause {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let now = self.clock.shared();
         let progress = inner.check_sent(now);
         let deadline = inner.session.poll_deadline(now);
@@ -426,13 +538,13 @@ pub(crate) async fn finish<V: Planar>(
     // New connections are refused from here on.
     endpoint.set_server_config(None);
     let flushed = async {
-        while !lock(&shared.inner).is_all_confirmed() {
+        while !shared.inner.lock().is_all_confirmed() {
             tokio::time::sleep(CHECK_EVERY).await;
         }
     };
     let is_all_confirmed = tokio::time::timeout(within, flushed).await.is_ok();
-    endpoint
-        .close(u32::from(CloseReason::Finished.code()).into(), CloseReason::Finished.to_string().as_bytes());
+    let farewell = shared.inner.lock().farewell;
+    endpoint.close(u32::from(farewell.code()).into(), farewell.to_string().as_bytes());
     let _ = tokio::time::timeout(CLOSE_WITHIN, endpoint.wait_idle()).await;
     is_all_confirmed
 }
@@ -476,7 +588,7 @@ fn pause_after(busy_for: Duration) -> Option<Duration> {
 async fn accept<V: Planar>(shared: Arc<SharedServer<V>>, endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         let address = incoming.remote_address().ip();
-        let mut inner = lock(&shared.inner);
+        let mut inner = shared.inner.lock();
         if !incoming.remote_address_validated() {
             inner.admission_statistics.retried += 1;
             // An address that is not validated can always be retried.
@@ -492,14 +604,14 @@ async fn accept<V: Planar>(shared: Arc<SharedServer<V>>, endpoint: Endpoint) {
 
 async fn receive<V: Planar>(shared: Arc<SharedServer<V>>, incoming: quinn::Incoming, address: IpAddr) {
     let greeted = greet(incoming).await;
-    lock(&shared.inner).limiter.on_handshake_over(address);
+    shared.inner.lock().limiter.on_handshake_over(address);
     match greeted {
         Ok((connection, sending, receiving)) => {
             run_connection(&shared, connection, sending, receiving).await;
         }
-        Err(ConnectionLost) => lock(&shared.inner).admission_statistics.failed += 1,
+        Err(ConnectionLost) => shared.inner.lock().admission_statistics.failed += 1,
     }
-    lock(&shared.inner).limiter.on_gone(address);
+    shared.inner.lock().limiter.on_gone(address);
 }
 
 /// Waits from the first packet until the client has written to the ordered stream, for at most
@@ -542,7 +654,7 @@ async fn run_connection<V: Planar>(
 ) {
     let connection = Arc::new(connection);
     let id = {
-        let mut inner = lock(&shared.inner);
+        let mut inner = shared.inner.lock();
         let Some(id) = inner.session.handle_connected(Token(unguessable()), shared.clock.shared()) else {
             connection.close(CloseReason::Full);
             return;
@@ -550,20 +662,35 @@ async fn run_connection<V: Planar>(
         inner.senders.insert(id, PeerSender::open(Arc::clone(&connection), sending, &shared.wake));
         id
     };
-    let inbound = Arc::new(ServerInbound { shared: Arc::clone(shared), id });
+    let inbound = Arc::new(ServerInbound { shared: Arc::clone(shared), id, client: OnceLock::new() });
     let reason = listen(&connection, receiving, &inbound).await;
-    lock(&shared.inner).senders.remove(&id);
+    if let Some(client) = inbound.client.get() {
+        let mut ended = lock(&shared.ended);
+        if ended.len() >= ENDED_MAX {
+            ended.pop_front();
+        }
+        let (address, problem) = (connection.address(), connection.problem());
+        ended.push_back(EndedConnection { client: *client, address, problem });
+    }
+    shared.inner.lock().senders.remove(&id);
     shared.with(|session, now| session.handle_disconnected(id, reason, now));
 }
 
 struct ServerInbound<V: Planar> {
     shared: Arc<SharedServer<V>>,
     id: ConnectionId,
+    /// The client, once it has introduced itself.
+    client: OnceLock<ClientId>,
 }
 
 impl<V: Planar> Inbound for ServerInbound<V> {
     fn on_stream(&self, bytes: &[u8]) {
-        self.shared.with(|session, now| session.handle_stream(self.id, bytes, now));
+        self.shared.with(|session, now| {
+            session.handle_stream(self.id, bytes, now);
+            if let (None, Some(client)) = (self.client.get(), session.client_on(self.id)) {
+                let _ = self.client.set(client);
+            }
+        });
     }
 
     fn on_unordered(&self, bytes: &[u8]) {
@@ -571,7 +698,7 @@ impl<V: Planar> Inbound for ServerInbound<V> {
     }
 
     fn on_datagram(&self, bytes: &[u8]) {
-        let mut inner = lock(&self.shared.inner);
+        let mut inner = self.shared.inner.lock();
         let is_news = inner.session.handle_datagram(self.id, bytes, self.shared.clock.shared());
         drop(inner);
         if is_news {
@@ -580,7 +707,7 @@ impl<V: Planar> Inbound for ServerInbound<V> {
     }
 
     fn on_violation(&self, _: CloseReason) {
-        lock(&self.shared.inner).on_thrown_out(self.id);
+        self.shared.inner.lock().on_thrown_out(self.id);
     }
 }
 
@@ -602,13 +729,21 @@ pub(crate) fn quic_server_config(
 /// datagrams, which a thousand clients fill with one tick.
 const UNREAD_BYTES: usize = 2 * 1024 * 1024;
 
+/// Least time between two packets that tell a client that its connection is gone. A restarted
+/// server tells a thousand clients within a second. Each is shorter than the packet it answers.
+const RESET_EVERY: Duration = Duration::from_millis(1);
+
 /// Opens a socket, an endpoint on it, and a runtime for the one thread that drives both.
 pub(crate) fn open_endpoint(
     listen: SocketAddr,
     identity: &Identity,
     quic: quinn::ServerConfig,
 ) -> Result<(tokio::runtime::Runtime, Endpoint, SocketAddr), BindError> {
-    let reset_key = Arc::new(identity.reset_key());
+    let mut config = EndpointConfig::new(Arc::new(identity.reset_key()));
+    let id_key = identity.connection_id_key();
+    config
+        .cid_generator(move || Box::new(HashedConnectionIdGenerator::from_key(id_key)))
+        .min_reset_interval(RESET_EVERY);
     let failed = |error| BindError::Listen(listen, error);
     let socket = UdpSocket::bind(listen).map_err(failed)?;
     // As much as the system allows. Everything works with less, too.
@@ -618,7 +753,7 @@ pub(crate) fn open_endpoint(
     let runtime = runtime.map_err(BindError::System)?;
     let endpoint = {
         let _inside = runtime.enter();
-        Endpoint::new(EndpointConfig::new(reset_key), Some(quic), socket, Arc::new(TokioRuntime))
+        Endpoint::new(config, Some(quic), socket, Arc::new(TokioRuntime))
     };
     Ok((runtime, endpoint.map_err(failed)?, address))
 }

@@ -3,6 +3,8 @@
 //! Nothing here is timed: a scenario waits until it sees what it expects, for as long as a slow
 //! machine may need.
 
+#[path = "live/access.rs"]
+mod access;
 #[path = "live/admission.rs"]
 mod admission;
 #[path = "live/arena.rs"]
@@ -19,6 +21,8 @@ mod links;
 mod lobby;
 #[path = "live/mesh.rs"]
 mod mesh;
+#[path = "live/problems.rs"]
+mod problems;
 #[path = "live/relay.rs"]
 mod relay;
 #[path = "live/siege.rs"]

@@ -93,6 +93,8 @@ fn bots_play_on_a_server_and_all_say_what_they_saw() {
     assert_eq!(summary["joined"], 4);
     assert_eq!(summary["clients"].as_array().map(Vec::len), Some(4), "{summary}");
     assert!(number(&summary["clients"][0]["session"]["rtt_ms"]) > 0.0, "{summary}");
+    let left = "the connection was closed: the session has ended";
+    assert_eq!(summary["clients"][0]["ended"], left, "{summary}");
     assert!(number(&summary["door"]["retried"]) >= 4.0, "everybody proved an address: {summary}");
     assert!(number(&summary["objects"]) >= 2.0, "the server's own tanks are still there: {summary}");
 

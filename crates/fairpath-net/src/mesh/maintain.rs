@@ -69,7 +69,7 @@ async fn watch<V: Planar>(mesh: &Mesh<V>, watched: &WatchedPeer<V>) {
         tokio::time::sleep(WATCH_EVERY).await;
         let has_failed = match shared.connection_state() {
             ConnectionState::Over(_) => return,
-            ConnectionState::Connecting { failed } => failed > 0,
+            ConnectionState::Connecting { failed, .. } => failed > 0,
             ConnectionState::Connected => false,
         };
         let is_connected = shared.is_in_session();

@@ -183,7 +183,7 @@ impl<V: Planar> NetPeer<V> {
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let session = Server::new(own_session(&config), scheduler, unguessable_random());
         let mesh = Arc::new(Mesh {
-            own: Arc::new(server::SharedServer::new(session, config.limits, config.clock)),
+            own: Arc::new(server::SharedServer::new("NetPeer", session, config.limits, config.clock)),
             others: Mutex::default(),
             allowed,
             events: Mutex::default(),
@@ -254,11 +254,19 @@ impl<V: Planar> NetPeer<V> {
     }
 
     /// Gives the game access to the session of this peer's own entities.
+    ///
+    /// # Panics
+    /// Inside another `frame` of this peer on the same thread.
+    #[track_caller]
     pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         self.mesh.own.frame(turn)
     }
 
     /// Gives the game access to the session of another peer's entities. `None` if unknown.
+    ///
+    /// # Panics
+    /// Inside another `view` of the same peer on the same thread.
+    #[track_caller]
     pub fn view<R>(
         &self,
         peer: Fingerprint,
@@ -274,6 +282,10 @@ impl<V: Planar> NetPeer<V> {
     }
 
     /// The status of all other peers.
+    ///
+    /// # Panics
+    /// Inside [`frame`](Self::frame) or [`view`](Self::view) on the same thread.
+    #[track_caller]
     pub fn status(&self) -> Vec<PeerView> {
         let viewers: Vec<PeerStatus> = self.mesh.own.status();
         let sees_us = |peer| viewers.iter().any(|it| it.fingerprint == Some(peer) && it.client.is_some());
@@ -385,7 +397,7 @@ impl<V: Planar> Mesh<V> {
         );
         let connector = connector.expect("the identity was good enough to listen with");
         let session = Client::new(self.config.client_config.clone(), unguessable_random());
-        let shared = Arc::new(client::SharedClient::new(session, self.config.clock));
+        let shared = Arc::new(client::SharedClient::new("NetPeer", "view", session, self.config.clock));
         let (task, dropped) = oneshot::channel();
         let has_connected = Arc::new(AtomicBool::new(false));
         let watched = maintain::WatchedPeer {

@@ -56,7 +56,11 @@ pub use config::{
     Bounds, CLIENT_LINKS_MAX, ChangeError, ClientSelector, Direction, Directions, Links, MiddlemanConfig,
     PerDirection, link_random,
 };
-pub use fairpath_sim::{BadLinkConfig, DelayStatistics, LinkConfig, LinkStatistics, Loss, Rate, RttTrace};
+pub use fairpath_sim::csv::CsvError;
+pub use fairpath_sim::{
+    BadLinkConfig, BadRttTrace, DelayStatistics, LinkConfig, LinkStatistics, Loss, LossCounts, Rate,
+    RttSample, RttTrace,
+};
 pub use statistics::{ClientStatistics, DirectionStatistics, FORGOTTEN_CLIENTS_MAX, MiddlemanStatistics};
 
 use sockets::Sockets;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use fairpath::session::{Client, ClientConfig, CloseReason};
 use fairpath::vector::Vec2;
 use fairpath_net::{
-    ClientThread, ConnectTokens, ConnectionState, Fingerprint, Identity, Limits, NetClient, NetClientConfig,
-    Trust, unguessable_random,
+    ClientThread, ConnectTokens, ConnectionProblem, ConnectionState, Fingerprint, Identity, Limits,
+    NetClient, NetClientConfig, Trust, unguessable_random,
 };
 use fairpath_sim::LinkConfig;
 
@@ -30,7 +30,7 @@ fn a_pinned_certificate_or_a_trusted_one_and_no_other() {
     let wrong_pin = connect(Trust::Pinned(vec![Fingerprint([7; 32])]), "localhost");
     let wrong_name = connect(trusted, "elsewhere.test");
     let has_failed = |client: &NetClient<_>| {
-        matches!(client.connection_state(), ConnectionState::Connecting { failed: 1.. })
+        matches!(client.connection_state(), ConnectionState::Connecting { failed: 1.., .. })
     };
     world.until("all have come to an end", |_| {
         let is_in = |client: &NetClient<_>| client.frame(|session, _| session.is_connected());
@@ -55,7 +55,8 @@ fn a_valid_token_admits_and_a_wrong_one_is_refused_for_good() {
     let stranger = connect(b"sesame".to_vec());
     world.until("one is in and the other is not", |_| {
         friend.frame(|session, _| session.is_connected())
-            && stranger.connection_state() == ConnectionState::Over(Some(CloseReason::NotAdmitted))
+            && stranger.connection_state()
+                == ConnectionState::Over(Some(ConnectionProblem::Refused(CloseReason::NotAdmitted)))
     });
 }
 

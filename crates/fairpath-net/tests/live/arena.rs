@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use fairpath::schedule::Broadcast;
+use fairpath::session::limits::SILENCE_MAX;
 use fairpath::session::{
     Class, ClassId, Client, ClientConfig, ClientEvent, Delivery, Server, ServerConfig, ServerEvent,
 };
@@ -58,8 +59,20 @@ pub(crate) fn classes() -> [(ClassId, Class); 2] {
 }
 
 pub(crate) fn server_session() -> Server<Vec2> {
-    let config = ServerConfig::new(classes(), new_epoch());
+    server_session_with(ServerConfig::new(classes(), new_epoch()))
+}
+
+pub(crate) fn server_session_with(config: ServerConfig) -> Server<Vec2> {
     Server::new(config, Box::new(Broadcast), unguessable_random())
+}
+
+/// Waits until the condition holds, without a game.
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() <= PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(FRAME);
+    }
 }
 
 pub(crate) fn client_session() -> Client<Vec2> {
@@ -94,9 +107,14 @@ impl World {
     }
 
     pub(crate) fn join_by(&mut self, transport: Transport) -> usize {
+        self.join_with(transport, SILENCE_MAX)
+    }
+
+    pub(crate) fn join_with(&mut self, transport: Transport, silence_max: Span) -> usize {
+        let session = ClientConfig { silence_max, ..ClientConfig::new(classes()) };
+        let session = Client::new(session, unguessable_random());
         let config = NetClientConfig { transport, ..NetClientConfig::new(self.trust.clone()) };
-        let client =
-            NetClient::connect(self.middleman.address(), config, client_session()).expect("a socket");
+        let client = NetClient::connect(self.middleman.address(), config, session).expect("a socket");
         self.pilots.push(Pilot { client, ship: None, events: Vec::new(), called: 0, calls: false });
         self.pilots.len() - 1
     }

@@ -4,14 +4,18 @@
 
 use std::time::Duration;
 
+use fairpath::session::limits::SILENCE_MAX;
 use fairpath::session::{ClientEvent, CloseReason, Delivery, Party, Refusal, ServerEvent};
+use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{Observation, State};
 use fairpath_net::middleman::{ClientSelector, Directions};
-use fairpath_net::{ConnectionState, Identity, NetServer, NetServerConfig};
+use fairpath_net::{
+    ConnectionProblem, ConnectionState, Identity, NetServer, NetServerConfig, Transport, new_epoch,
+};
 use fairpath_sim::{LinkConfig, Loss};
 
-use super::arena::{BALL, World, any_port, millis, server_session};
+use super::arena::{BALL, Pilot, World, any_port, millis, server_session};
 
 fn lossy() -> LinkConfig {
     LinkConfig::default().delay(millis(20)).loss(Loss::each(0.1))
@@ -62,6 +66,7 @@ fn thirty_seconds_without_a_network() {
     });
     // Sent during the partition, and delivered afterwards.
     for pilot in &mut world.pilots {
+        assert_eq!(pilot.client.poll_problem(), Some(ConnectionProblem::Lost));
         pilot.calls = true;
     }
     world.play_for(Duration::from_millis(100));
@@ -95,27 +100,92 @@ fn a_new_address_is_the_same_connection() {
     }
 }
 
+/// Two clients of a server that can be started again with the same identity.
+fn restartable(link: LinkConfig, silence_max: Span) -> (World, Identity) {
+    let folder =
+        std::env::temp_dir().join(format!("fairpath-restart-{}-{}", std::process::id(), new_epoch()));
+    let identity = || Identity::stored_in(&folder, "restart").expect("made");
+    let mut world = World::with(link, server_session(), |config| config.identity = identity());
+    for _ in 0..2 {
+        world.join_with(Transport::Quic, silence_max);
+    }
+    world.until("all clients have a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    let identity = identity();
+    std::fs::remove_dir_all(&folder).expect("removed");
+    (world, identity)
+}
+
+/// Ends the server of a world as `end` does, and starts another at the same address.
+fn replace_server(world: &mut World, identity: Identity, end: impl FnOnce(NetServer<Vec2>)) {
+    let elsewhere = NetServerConfig::new(any_port(), Identity::local(&[]).expect("made"));
+    let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
+    let old = std::mem::replace(&mut world.server, placeholder);
+    let address = old.address();
+    end(old);
+    world.server =
+        NetServer::bind(NetServerConfig::new(address, identity), server_session()).expect("its old port");
+}
+
+/// All events of a client's sessions that are about the connection.
+fn life(pilot: &Pilot) -> Vec<&ClientEvent> {
+    let is_life = |event: &&ClientEvent| {
+        matches!(
+            event,
+            ClientEvent::Connected(_)
+                | ClientEvent::Disconnected(_)
+                | ClientEvent::Resumed
+                | ClientEvent::SessionLost { .. }
+        )
+    };
+    pilot.events.iter().filter(is_life).collect()
+}
+
+#[test]
+fn a_planned_restart() {
+    let (mut world, identity) = restartable(LinkConfig::default(), SILENCE_MAX);
+    replace_server(&mut world, identity, |server| {
+        assert!(server.shutdown_for_restart(Duration::from_secs(60)), "all was confirmed");
+    });
+    world.until("all clients are back by themselves", |world| {
+        let joined = |event: &&&ClientEvent| matches!(event, ClientEvent::Connected(_));
+        world.pilots.iter().all(|pilot| life(pilot).iter().filter(joined).count() == 2)
+    });
+    for pilot in &world.pilots {
+        // The system may lose the packet that says goodbye; then a reset says it.
+        let problem = pilot.client.poll_problem().expect("a reason");
+        let told = ConnectionProblem::Closed(CloseReason::Restarting);
+        assert!([told, ConnectionProblem::Restarted].contains(&problem), "{problem}");
+        let [ClientEvent::Connected(_), ClientEvent::Disconnected(_), rest @ ..] = &life(pilot)[..] else {
+            panic!("{:?}", life(pilot))
+        };
+        let ends = matches!(rest, [ClientEvent::SessionLost { .. }, ClientEvent::Connected(_)]);
+        assert!(ends, "{rest:?}");
+    }
+    world.settle();
+}
+
+/// The clients would wait for a minute, or for ten seconds of QUIC's own, if nothing told them.
+#[test]
+fn a_server_that_restarts_without_a_word_tells_its_clients_at_once() {
+    let (mut world, identity) = restartable(LinkConfig::default(), Span::from_secs(60));
+    // No goodbye reaches the clients.
+    world.middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
+    replace_server(&mut world, identity, drop);
+    world.middleman.heal(ClientSelector::All, Directions::Both).expect("healed");
+    world.until("all clients have new ships", |world| {
+        world.pilots.iter().all(|pilot| pilot.was_told(is_lost) && pilot.ship.is_some())
+    });
+    for pilot in &world.pilots {
+        assert_eq!(pilot.client.poll_problem(), Some(ConnectionProblem::Restarted));
+    }
+}
+
 #[test]
 fn a_restarted_server() {
-    let identity = || Identity::local(&[]).expect("made");
-    let directory = std::env::temp_dir().join(format!("fairpath-restart-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).expect("a folder");
-    let (chain, key) = (directory.join("chain.pem"), directory.join("key.pem"));
-    identity().save(&chain, &key).expect("written");
-    let load = || Identity::load(&chain, &key).expect("as written");
-
-    let mut world = World::with(lossy(), server_session(), |config| config.identity = load());
-    world.join();
-    world.join();
-    world.until("all clients have a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
+    let (mut world, identity) = restartable(lossy(), SILENCE_MAX);
     // The server dies silently: no packet reaches the clients, and then another server is there.
     world.middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
-    let address = world.server.address();
-    let elsewhere = NetServerConfig::new(any_port(), identity());
-    let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
-    drop(std::mem::replace(&mut world.server, placeholder));
-    let anew = NetServerConfig::new(address, load());
-    world.server = NetServer::bind(anew, server_session()).expect("its old port");
+    replace_server(&mut world, identity, drop);
     world.middleman.heal(ClientSelector::All, Directions::Both).expect("healed");
     let stone = world.server.frame(|session, now| session.create(BALL, b"stone", now)).expect("room");
 
@@ -127,7 +197,6 @@ fn a_restarted_server() {
         world.pilots.iter().all(|pilot| pilot.was_told(sees))
     });
     world.settle();
-    std::fs::remove_dir_all(&directory).expect("removed");
 }
 
 #[test]
@@ -230,7 +299,7 @@ fn a_server_that_shuts_down_says_so_and_delivers_first() {
     let server = std::mem::replace(&mut world.server, placeholder);
     assert!(server.shutdown(Duration::from_secs(60)), "all was confirmed");
     world.until("all clients know that it is over", |world| {
-        let over = ConnectionState::Over(Some(CloseReason::Finished));
+        let over = ConnectionState::Over(Some(ConnectionProblem::Closed(CloseReason::Finished)));
         world.pilots.iter().all(|pilot| pilot.client.connection_state() == over)
     });
     for pilot in &world.pilots {

@@ -12,7 +12,9 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation};
 use fairpath_net::mesh::ConnectPeerError;
 use fairpath_net::middleman::{ClientSelector, Directions, Middleman, MiddlemanConfig};
-use fairpath_net::{Clock, ConnectionState, Fingerprint, Identity, NetPeer, NetPeerConfig, PeerEvent};
+use fairpath_net::{
+    Clock, ConnectionProblem, ConnectionState, Fingerprint, Identity, NetPeer, NetPeerConfig, PeerEvent,
+};
 use fairpath_sim::LinkConfig;
 
 use super::arena::{FRAME, PATIENCE, SHIP, THRESHOLD, any_port, classes, flight, millis};
@@ -40,7 +42,7 @@ impl Fleet {
     }
 
     /// Connects every peer with every other.
-    fn connect_all(&self) {
+    pub(crate) fn connect_all(&self) {
         for one in &self.captains {
             for other in self.captains.iter().filter(|other| other.name() != one.name()) {
                 one.peer.connect(other.name(), other.peer.address()).expect("room");
@@ -259,12 +261,18 @@ fn a_wrong_fingerprint_is_refused_at_both_ends() {
     fleet.captains[0].peer.connect(names[1], addresses[2]).expect("room");
     fleet.captains[2].peer.connect(names[0], addresses[0]).expect("room");
     let failures = |captain: &Captain| match captain.peer.status().first().map(|view| view.connection_state) {
-        Some(ConnectionState::Connecting { failed }) => failed,
+        Some(ConnectionState::Connecting { failed, .. }) => failed,
         _ => 0,
     };
     fleet.until("both have failed", |fleet| {
         failures(&fleet.captains[0]) >= 2 && failures(&fleet.captains[2]) >= 2
     });
+    let why = |captain: &Captain| match captain.peer.status().first().map(|view| view.connection_state) {
+        Some(ConnectionState::Connecting { last, .. }) => last,
+        _ => None,
+    };
+    assert_eq!(why(&fleet.captains[0]), Some(ConnectionProblem::WrongPin));
+    assert_eq!(why(&fleet.captains[2]), Some(ConnectionProblem::CertificateRefused));
     for captain in &fleet.captains {
         assert_eq!(captain.peer.frame(|session, _| session.clients().count()), 0);
         assert!(captain.peer.status().iter().all(|view| !view.is_seen && !view.sees_us));

@@ -77,6 +77,9 @@ coded! {
         ClockJumped = 14, "the shared clock jumped";
         /// The application closed the connection.
         Dismissed = 15, "the application closed the connection";
+        /// The server restarts. Clients reconnect by themselves: the same run resumes their
+        /// sessions, another run begins new ones.
+        Restarting = 16, "the server is restarting";
         /// The server runs another game.
         WrongGame = 17, "the server runs another game";
         /// The server runs another version of the game.
@@ -125,7 +128,7 @@ coded! {
 impl CloseReason {
     /// Returns whether the session cannot be resumed after this.
     pub const fn ends_session(self) -> bool {
-        !matches!(self, Self::Superseded | Self::Silent | Self::NoGreeting)
+        !matches!(self, Self::Superseded | Self::Silent | Self::NoGreeting | Self::Restarting)
     }
 
     /// Returns whether the reason accuses the peer of something that no honest peer does.

@@ -16,7 +16,7 @@ use super::crew::{DriveChoice, lone};
 use super::journal::{RecordingOptions, TraceRecorder};
 use super::serve::resident_bytes;
 use super::{
-    FramePacer, STATISTICS_HEAD, ServerAddress, StatusScreen, SummaryOptions, TankOptions,
+    FramePacer, STATISTICS_HEAD, ServerAddress, StatusScreen, SummaryOptions, TankOptions, problem_in,
     statistics_as_cells, statistics_as_json,
 };
 use crate::{BadInput, print};
@@ -78,6 +78,9 @@ impl Arguments {
         while !end.is_here() && !bots.iter().all(BotClient::is_over) {
             for bot in &mut bots {
                 bot.frame()?;
+                while let Some(problem) = bot.client.poll_problem() {
+                    screen.log(|| format!("bot {}: {problem}", bot.number));
+                }
             }
             if sampled_at.elapsed() >= SAMPLE_EVERY || journal.is_some() {
                 sampled_at = Instant::now();
@@ -92,6 +95,7 @@ impl Arguments {
         }
         let last_screen = as_screen(&bots, began);
         let has_connected = bots.is_empty() || bots.iter().any(|bot| bot.client.status().connections > 0);
+        let problem = bots.iter().find_map(|bot| problem_in(bot.client.connection_state()));
         for bot in bots {
             bot.client.leave(LEAVE_WITHIN);
         }
@@ -99,7 +103,7 @@ impl Arguments {
             eprintln!("{}", journal.finish()?);
         }
         if !has_connected {
-            return Err(self.connecting.no_answer());
+            return Err(self.connecting.no_answer(problem));
         }
         let said = if self.reporting.json { format!("{summary}\n") } else { last_screen };
         print::to_stdout(&said)?;
@@ -271,6 +275,10 @@ fn as_screen(bots: &[BotClient], began: Instant) -> String {
     );
     for bot in bots {
         let status = bot.client.status();
+        if let Some(problem) = problem_in(status.connection_state) {
+            let _ = writeln!(text, "{:>3} {problem}", bot.number);
+            continue;
+        }
         let clock = bot.client.frame(|session, now| session.clock_uncertainty(now));
         let _ = writeln!(
             text,
@@ -295,6 +303,7 @@ fn as_json(bots: &[BotClient], began: Instant) -> Value {
             "bot": bot.number,
             "client": client.map(|client| client.0),
             "is_connected": status.connection_state == ConnectionState::Connected,
+            "problem": problem_in(status.connection_state).map(|problem| problem.to_string()),
             "connections": status.connections,
             "sessions_lost": bot.lost,
             "refused": bot.refused,

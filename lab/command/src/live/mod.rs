@@ -28,7 +28,7 @@ use fairpath::time::Span;
 use fairpath::{Trigger, Vec2};
 use fairpath_games::online::{SHOT, TANK};
 use fairpath_net::middleman::parse_span;
-use fairpath_net::{Fingerprint, Trust};
+use fairpath_net::{ConnectionProblem, ConnectionState, Fingerprint, Trust};
 use serde_json::{Value, json};
 
 use crate::BadInput;
@@ -110,11 +110,11 @@ impl ServerAddress {
         address("--connect", &self.connect)
     }
 
-    /// The error of a client that never connected.
-    fn no_answer(&self) -> BadInput {
-        let fix =
-            "no trusted server answered; check that it runs, and that --pin is the fingerprint it prints";
-        BadInput::of("--connect", &self.connect, fix)
+    /// The error of clients that never connected, with the last problem that one of them had.
+    fn no_answer(&self, problem: Option<ConnectionProblem>) -> BadInput {
+        let check = "check that it runs, and that --pin is the fingerprint it prints";
+        let why = problem.map_or_else(|| format!("; {check}"), |problem| format!(": {problem}"));
+        BadInput::of("--connect", &self.connect, &format!("no trusted server answered{why}"))
     }
 
     fn trust(&self) -> Result<Trust, BadInput> {
@@ -203,6 +203,19 @@ impl StatusScreen {
         Self { is_there: std::io::stderr().is_terminal(), drawn_at: None }
     }
 
+    /// No screen: every line is printed.
+    fn none() -> Self {
+        Self { is_there: false, drawn_at: None }
+    }
+
+    /// Prints a line where there is no screen to show it.
+    fn log(&self, line: impl FnOnce() -> String) {
+        if !self.is_there {
+            // A closed stderr is no error.
+            let _ = writeln!(std::io::stderr(), "{}", line());
+        }
+    }
+
     fn draw(&mut self, text: impl FnOnce() -> String) {
         let is_due = self.drawn_at.is_none_or(|at| at.elapsed() >= Duration::from_secs(1));
         if self.is_there && is_due {
@@ -210,6 +223,15 @@ impl StatusScreen {
             // Clears the screen and begins at its top. A closed stderr is no error.
             let _ = write!(std::io::stderr(), "\x1b[2J\x1b[H{}", text());
         }
+    }
+}
+
+/// Why a client has no connection, if a problem is known.
+fn problem_in(state: ConnectionState) -> Option<ConnectionProblem> {
+    match state {
+        ConnectionState::Connecting { last, .. } => last,
+        ConnectionState::Over(problem) => problem,
+        ConnectionState::Connected => None,
     }
 }
 

@@ -7,7 +7,10 @@ use fairpath_net::{ConnectionState, NetClient, NetClientConfig, unguessable_rand
 use serde_json::json;
 
 use super::journal::{TimestampOptions, TraceRecorder};
-use super::{FramePacer, ServerAddress, StatusScreen, SummaryOptions, TANK, TankOptions, statistics_as_json};
+use super::{
+    FramePacer, ServerAddress, StatusScreen, SummaryOptions, TANK, TankOptions, problem_in,
+    statistics_as_json,
+};
 use crate::{BadInput, print};
 
 /// Watch a tank server and record where its tanks are placed
@@ -68,6 +71,9 @@ impl Arguments {
                     }
                 }
             });
+            while let Some(problem) = client.poll_problem() {
+                screen.log(|| problem.to_string());
+            }
             screen.draw(|| format!("{count} states seen\n"));
             pace.wait();
         }
@@ -78,10 +84,10 @@ impl Arguments {
             "clock": journal.clock_as_json(),
             "session": statistics_as_json(&client.status().session),
         });
-        let has_connected = client.status().connections > 0;
+        let status = client.status();
         drop(client);
-        if !has_connected {
-            return Err(self.connecting.no_answer());
+        if status.connections == 0 {
+            return Err(self.connecting.no_answer(problem_in(status.connection_state)));
         }
         let written = journal.finish()?;
         if self.reporting.json {

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +15,8 @@ use fairpath_experiments::fairness::LabScheduler;
 use fairpath_games::GameChoice;
 use fairpath_games::online::{FairnessReport, GameRooms, SessionAt, TANK, TankPublisher};
 use fairpath_net::{
-    Clock, Identity, NetServer, NetServerConfig, PeerStatus, Transport, new_epoch, unguessable_random,
+    Clock, EndedConnection, Identity, NetServer, NetServerConfig, PeerStatus, Transport, new_epoch,
+    unguessable_random,
 };
 use serde_json::{Value, json};
 
@@ -157,7 +158,7 @@ impl Arguments {
         let (mut pace, mut screen) = (FramePacer::new(), StatusScreen::new());
         while !end.is_here() {
             frame(&server, crew.as_mut(), guests.as_mut(), journal.as_mut(), &mut tally)?;
-            tally.look(&server);
+            tally.look(&server, &screen);
             presence.iter_mut().for_each(AnnouncedServer::look);
             screen.draw(|| tally.as_screen(&server));
             pace.wait();
@@ -305,11 +306,15 @@ struct ServerTally {
     closed: Vec<(CloseReason, u64)>,
     /// The last known state of every connection, closed ones too.
     seen: BTreeMap<ClientId, PeerStatus>,
+    /// The newest connections that ended, and why. The newest is the last.
+    gone: VecDeque<EndedConnection>,
     seen_at: Instant,
 }
 
 /// Clients that are remembered after they have gone; the oldest are forgotten first.
 const SEEN_MAX: usize = 1024;
+/// Clients without a connection that the screen shows below the table.
+const GONE_SHOWN: usize = 8;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 impl ServerTally {
@@ -324,11 +329,20 @@ impl ServerTally {
             refused: Vec::new(),
             closed: Vec::new(),
             seen: BTreeMap::new(),
+            gone: VecDeque::new(),
             seen_at: began,
         }
     }
 
-    fn look(&mut self, server: &NetServer<Vec2>) {
+    fn look(&mut self, server: &NetServer<Vec2>, screen: &StatusScreen) {
+        while let Some(ended) = server.poll_ended() {
+            screen.log(|| format!("client {} at {}: {}", ended.client.0, ended.address, ended.problem));
+            self.gone.retain(|gone| gone.client != ended.client);
+            self.gone.push_back(ended);
+            if self.gone.len() > SEEN_MAX {
+                self.gone.pop_front();
+            }
+        }
         if self.seen_at.elapsed() < LOOK_EVERY {
             return;
         }
@@ -364,7 +378,8 @@ impl ServerTally {
             self.resumed,
             self.lost
         );
-        for peer in server.status() {
+        let peers = server.status();
+        for peer in &peers {
             let name = peer.client.map_or_else(|| "?".into(), |client| client.0.to_string());
             let statistics = peer.session.unwrap_or_default();
             let _ = writeln!(
@@ -376,6 +391,14 @@ impl ServerTally {
                 peer.departures.waited_max.as_secs_f64() * 1e3
             );
         }
+        let is_back = |gone: &&EndedConnection| peers.iter().any(|peer| peer.client == Some(gone.client));
+        let mut gone = self.gone.iter().rev().filter(|gone| !is_back(gone)).take(GONE_SHOWN).peekable();
+        if gone.peek().is_some() {
+            text.push_str("\ngone\n");
+        }
+        for gone in gone {
+            let _ = writeln!(text, "{:<22} {}", format!("{} {}", gone.client.0, gone.address), gone.problem);
+        }
         text
     }
 
@@ -385,7 +408,11 @@ impl ServerTally {
                 session.clients().filter(|client| session.is_connected(*client)).collect();
             (connected, session.objects().count())
         });
-        let peer = |(client, peer): (&ClientId, &PeerStatus)| peer_as_json(peer, connected.contains(client));
+        let ended = |client: &ClientId| self.gone.iter().find(|gone| gone.client == *client);
+        let peer = |(client, peer): (&ClientId, &PeerStatus)| {
+            let is_connected = connected.contains(client);
+            peer_as_json(peer, is_connected, ended(client).filter(|_| !is_connected))
+        };
         let door = server.admission_statistics();
         let counts =
             |names: Vec<(String, u64)>| names.into_iter().map(|(name, n)| (name, json!(n))).collect();
@@ -410,10 +437,11 @@ impl ServerTally {
     }
 }
 
-fn peer_as_json(peer: &PeerStatus, is_connected: bool) -> Value {
+fn peer_as_json(peer: &PeerStatus, is_connected: bool, ended: Option<&EndedConnection>) -> Value {
     json!({
         "client": peer.client.map(|client| client.0),
         "is_connected": is_connected,
+        "ended": ended.map(|ended| ended.problem.to_string()),
         "address": peer.address.to_string(),
         "transport": match peer.transport {
             Transport::Quic => "quic",

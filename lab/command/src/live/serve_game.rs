@@ -12,6 +12,7 @@ use fairpath_games::sailing::{SailingConfig, Trim, Wind};
 use fairpath_net::Identity;
 use serde_json::json;
 
+use super::StatusScreen;
 use super::lobby::{AnnouncedServer, LobbyAnnouncement};
 use crate::{BadInput, print};
 
@@ -52,10 +53,13 @@ fn host<H: HostedGame>(game: H, options: GameServerOptions<'_>) -> Result<ExitCo
     eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
     eprintln!("  fairpath play {} --connect {} --pin {}", H::NAME, server.address(), server.fingerprint());
     let mut presence = options.notice.map(|notice| notice.post(&server)).transpose()?;
-    let mut room = Room::new(game, options.seed);
+    let (mut room, screen) = (Room::new(game, options.seed), StatusScreen::none());
     while !(options.is_over)() {
         presence.iter_mut().for_each(AnnouncedServer::look);
         server.frame(|session, now| room.frame(session, now));
+        while let Some(ended) = server.poll_ended() {
+            screen.log(|| format!("client {} at {}: {}", ended.client.0, ended.address, ended.problem));
+        }
         std::thread::sleep(LOOK_EVERY);
     }
     drop(presence);

@@ -70,16 +70,16 @@ impl<H: HostedGame> RemotePlayer<H> {
 
     pub fn status(&self) -> PlayerStatus {
         match (self.client.connection_state(), self.guest.welcome()) {
-            (ConnectionState::Over(reason), _) => {
-                let why = reason.map_or_else(|| "no reason given".into(), |reason| reason.to_string());
-                PlayerStatus::Over(format!("the server closed the connection: {why}"))
+            (ConnectionState::Over(problem), _) => {
+                PlayerStatus::Over(problem.map_or_else(|| "left".into(), |problem| problem.to_string()))
             }
             (_, Some(number)) if number != H::NUMBER => {
                 PlayerStatus::Over(format!("this server does not host {}; connect to another one", H::NAME))
             }
-            (ConnectionState::Connecting { failed }, _) => {
-                PlayerStatus::Waiting(format!("connecting, {failed} attempts failed"))
+            (ConnectionState::Connecting { failed, last: Some(problem) }, _) => {
+                PlayerStatus::Waiting(format!("connecting, {failed} attempts failed; {problem}"))
             }
+            (ConnectionState::Connecting { .. }, _) => PlayerStatus::Waiting("connecting".into()),
             (ConnectionState::Connected, None) => {
                 PlayerStatus::Waiting("connected, waiting for the server".into())
             }

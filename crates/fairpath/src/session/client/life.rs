@@ -8,6 +8,11 @@ use crate::time::LocalInstant;
 use crate::vector::Planar;
 
 impl<V: Planar> Client<V> {
+    /// Returns whether [`poll_event`](Self::poll_event) would return an event.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     pub(super) fn close(&mut self, reason: CloseReason, now: LocalInstant) {
         if matches!(self.phase, Phase::Greeting | Phase::Established) {
             self.closing = Some(reason);

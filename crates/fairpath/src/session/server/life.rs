@@ -11,6 +11,16 @@ use crate::time::{Now, SharedInstant};
 use crate::vector::Planar;
 
 impl<V: Planar> Server<V> {
+    /// Returns whether [`poll_event`](Self::poll_event) would return an event.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// Returns the client on this transport, after its greeting and while the transport is open.
+    pub fn client_on(&self, id: ConnectionId) -> Option<ClientId> {
+        self.client_of(id)
+    }
+
     pub(super) fn greet(
         &mut self,
         id: ConnectionId,
