@@ -22,6 +22,7 @@ pub struct Owner<V: Planar> {
     kind: MotionKind,
     precision: Precision,
     sends_attitude: bool,
+    parent: Option<EntityId>,
     exported: Option<DrVector<V>>,
 }
 
@@ -57,6 +58,7 @@ impl<V: Planar> Owner<V> {
             kind: MotionKind::default(),
             precision: Precision::default(),
             sends_attitude: false,
+            parent: None,
             exported: None,
         }
     }
@@ -83,9 +85,11 @@ impl<V: Planar> Owner<V> {
         self
     }
 
-    /// Continues after another owner, whose last DR vector, `exported`, receivers follow.
+    /// Continues after another owner, whose last DR vector, `exported`, receivers follow. The entity
+    /// stays attached to the parent of that DR vector.
     #[must_use]
     pub fn continuing(mut self, exported: DrVector<V>) -> Self {
+        self.parent = exported.parent;
         self.exported = Some(exported);
         self
     }
@@ -109,6 +113,20 @@ impl<V: Planar> Owner<V> {
         Ok(Some(Export { vector, reason }))
     }
 
+    /// Attaches the entity to a moving parent, or detaches it with `None`.
+    ///
+    /// From now on observed states are relative to the parent: [`State::relative_to`] computes
+    /// them, and triggers measure their thresholds in the parent's axes. If the parent is another
+    /// one than before, the next observation begins a new life and generates a DR vector.
+    pub fn attach(&mut self, parent: Option<EntityId>) {
+        self.parent = parent;
+    }
+
+    /// Returns the parent that observed states are relative to.
+    pub fn parent(&self) -> Option<EntityId> {
+        self.parent
+    }
+
     /// Returns the newest DR vector, or `None` before the first observation.
     pub fn exported(&self) -> Option<&DrVector<V>> {
         self.exported.as_ref()
@@ -123,6 +141,7 @@ impl<V: Planar> Owner<V> {
         let Some(exported) = &self.exported else { return Some(TriggerReason::Born) };
         match observation {
             Observation::Jumped(_) => Some(TriggerReason::Jumped),
+            Observation::Moved(_) if exported.parent != self.parent => Some(TriggerReason::Jumped),
             Observation::Moved(_) if self.on_grid(now) <= exported.generated_at => None,
             Observation::Moved(state) => self.trigger.check(state, exported, now),
         }
@@ -145,7 +164,8 @@ impl<V: Planar> Owner<V> {
             spin: state.spin,
         });
         let motion = self.kind.from_state(&at_start);
-        let exact = DrVector { entity: self.entity, life, generation, generated_at, motion, attitude };
+        let (entity, parent) = (self.entity, self.parent);
+        let exact = DrVector { entity, life, generation, generated_at, motion, attitude, parent };
         self.precision.as_decoded(&exact)
     }
 

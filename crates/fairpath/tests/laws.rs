@@ -23,6 +23,8 @@ mod link;
 mod motion;
 #[path = "laws/number.rs"]
 mod number;
+#[path = "laws/parents.rs"]
+mod parents;
 #[path = "laws/place.rs"]
 mod place;
 #[path = "laws/schedule.rs"]

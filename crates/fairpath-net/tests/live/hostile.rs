@@ -144,6 +144,7 @@ fn at(entity: EntityId, position: Vec2, velocity: Vec2, now: SharedInstant) -> D
         generated_at: now,
         motion: Motion::Linear(Linear { position, velocity }),
         attitude: None,
+        parent: None,
     }
 }
 

@@ -107,6 +107,7 @@ fn at(impostor: &Impostor, entity: EntityId, position: Vec2, velocity: Vec2) -> 
         generated_at: impostor.now,
         motion: Motion::Linear(Linear { position, velocity }),
         attitude: None,
+        parent: None,
     }
 }
 

@@ -145,7 +145,7 @@ impl<V: Planar> Replica<V> {
     }
 
     fn is_same_life(&self, vector: &DrVector<V>) -> bool {
-        self.followed().is_some_and(|followed| followed.life == vector.life)
+        self.followed().is_some_and(|followed| followed.shares_life(vector))
     }
 
     fn judge(&self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {

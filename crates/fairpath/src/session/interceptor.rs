@@ -80,7 +80,7 @@ pub struct TeleportCheck {
 impl<V: Planar> Interceptor<V> for TeleportCheck {
     fn check(&mut self, update: &Update<'_, V>, vector: &mut DrVector<V>) -> Result<(), Refusal> {
         let Some(believed) = update.believed else { return Ok(()) };
-        if vector.life != believed.life {
+        if !vector.shares_life(believed) {
             return if self.allows_jumps { Ok(()) } else { Err(Refusal::Teleported) };
         }
         let secs = (vector.generated_at - believed.generated_at).as_secs_f64().max(0.0);

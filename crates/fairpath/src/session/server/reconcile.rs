@@ -174,7 +174,7 @@ impl<V: Planar> Server<V> {
     /// Infers why a client generated a DR vector: a heartbeat repeats what receivers predict.
     fn reason_for(&self, vector: &DrVector<V>) -> TriggerReason {
         let Some(before) = self.dispatcher.newest(vector.entity) else { return TriggerReason::Born };
-        if before.life != vector.life {
+        if !before.shares_life(vector) {
             return TriggerReason::Jumped;
         }
         let tolerance = self.config.dispatcher.liveness.map_or(0.0, |liveness| liveness.tolerance);
