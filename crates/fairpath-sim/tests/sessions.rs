@@ -17,5 +17,7 @@ mod life;
 mod motion;
 #[path = "sessions/objects.rs"]
 mod objects;
+#[path = "sessions/parents.rs"]
+mod parents;
 #[path = "sessions/sleep.rs"]
 mod sleep;

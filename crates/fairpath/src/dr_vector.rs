@@ -57,8 +57,8 @@ impl<V: Planar> DrVector<V> {
         state
     }
 
-    /// Returns whether both DR vectors are of one life and have the same parent. Only then can their
-    /// paths be compared.
+    /// Returns whether both DR vectors are of one life and have the same parent. Only then can
+    /// their paths be compared.
     pub fn shares_life(&self, other: &Self) -> bool {
         self.life == other.life && self.parent == other.parent
     }

@@ -85,8 +85,8 @@ impl<V: Planar> Owner<V> {
         self
     }
 
-    /// Continues after another owner, whose last DR vector, `exported`, receivers follow. The entity
-    /// stays attached to the parent of that DR vector.
+    /// Continues after another owner, whose last DR vector, `exported`, receivers follow. The
+    /// entity stays attached to the parent of that DR vector.
     #[must_use]
     pub fn continuing(mut self, exported: DrVector<V>) -> Self {
         self.parent = exported.parent;
@@ -111,6 +111,12 @@ impl<V: Planar> Owner<V> {
         let vector = self.cut(state, now, reason);
         self.exported = Some(vector);
         Ok(Some(Export { vector, reason }))
+    }
+
+    /// Replaces the newest DR vector by another one that receivers follow. The parent of observed
+    /// states stays as it is.
+    pub(crate) fn overrule(&mut self, exported: DrVector<V>) {
+        self.exported = Some(exported);
     }
 
     /// Attaches the entity to a moving parent, or detaches it with `None`.

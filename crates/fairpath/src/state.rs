@@ -34,6 +34,11 @@ impl<V: Vector> State<V> {
         self
     }
 
+    /// Returns the same place and orientation, without any motion.
+    pub(crate) fn at_rest(&self) -> Self {
+        Self { velocity: V::ZERO, acceleration: V::ZERO, spin: V::Spin::default(), ..*self }
+    }
+
     /// Returns whether every number in the state is finite.
     pub fn is_finite(&self) -> bool {
         self.is_within(f64::MAX)

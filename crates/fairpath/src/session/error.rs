@@ -109,6 +109,9 @@ coded! {
         CalleeBusy = 11, "the called peer has too many calls waiting";
         /// An [`Interceptor`](super::Interceptor) of the game refused to create the object.
         NotCreated = 12, "the game refused to create the object";
+        /// The parent of the object does not exist, is not visible to the client, is carried by the
+        /// object itself, or has too many parents ([`PARENTS_MAX`](super::limits::PARENTS_MAX)).
+        BadParent = 13, "the parent does not exist, is not visible, or the chain of parents is a cycle or too long";
     }
 }
 
@@ -180,6 +183,10 @@ pub enum ObjectError {
     /// The observed state has a number that is not finite, or greater than
     /// [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
     NotFinite(EntityId),
+    /// This object cannot be the parent: it does not exist here, is carried by the object itself,
+    /// or has too many parents ([`PARENTS_MAX`](super::limits::PARENTS_MAX)). Attach the object
+    /// to another parent or to none.
+    BadParent(EntityId),
     /// Too many messages are unconfirmed.
     Full,
 }
@@ -200,6 +207,12 @@ impl fmt::Display for ObjectError {
             Self::NotFinite(object) => {
                 write!(f, "the observed state of object {} has a number that is not finite", object.0)
             }
+            Self::BadParent(parent) => write!(
+                f,
+                "object {} cannot be the parent: it does not exist here, or the chain of parents would be a \
+                 cycle or too long; attach to another parent or to none",
+                parent.0
+            ),
             Self::Full => write!(f, "too many messages are unconfirmed; try again later"),
         }
     }

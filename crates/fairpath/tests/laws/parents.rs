@@ -1,6 +1,6 @@
-//! Goal: a state carried by a parent and one relative to it are the same state in two frames, and an
-//! attached entity costs what its motion on the parent costs. Method: frames of game size, in the
-//! plane and in space.
+//! Goal: a state carried by a parent and one relative to it are the same state in two frames, and
+//! an attached entity costs what its motion on the parent costs. Method: frames of game size, in
+//! the plane and in space.
 
 use fairpath::motion::MotionKind;
 use fairpath::rotation::Quat;
@@ -66,7 +66,7 @@ fn a_rider_on_a_lift_on_a_carrier_is_where_it_is_whichever_way_it_is_computed() 
 }
 
 #[test]
-fn who_stands_on_a_turning_carrier_moves_with_omega_cross_r() {
+fn a_rider_that_stands_on_a_turning_carrier_moves_with_omega_cross_r() {
     law!((state3(), vec3(100.0)), |(carrier, at)| {
         let stands = State { position: at, ..State::default() }.carried_by(&carrier);
         let (axes, spin) = (carrier.orientation, carrier.spin);

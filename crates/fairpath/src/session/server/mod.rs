@@ -1,5 +1,6 @@
 //! The server's end of its clients' sessions.
 
+mod attach;
 mod config;
 mod event;
 mod life;
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub use config::{Admission, AdmitAll, ServerConfig};
 pub use event::ServerEvent;
 
+use super::attach::Attachments;
 use super::client::{check_group, watch};
 use super::error::{CallError, CloseReason, ObjectError};
 use super::interceptor::Interceptor;
@@ -54,7 +56,10 @@ pub struct Server<V: Planar> {
     members: BTreeMap<ClientId, Member<V>>,
     next_client: u32,
     objects: BTreeMap<EntityId, Object<V>>,
+    attachments: Attachments,
     next_object: u32,
+    /// The newest time that the server was told.
+    latest: SharedInstant,
     events: VecDeque<ServerEvent>,
 }
 
@@ -85,7 +90,9 @@ impl<V: Planar> Server<V> {
             members: BTreeMap::new(),
             next_client: 0,
             objects: BTreeMap::new(),
+            attachments: Attachments::default(),
             next_object: 1,
+            latest: SharedInstant::ZERO,
             events: VecDeque::new(),
             config,
             random,
@@ -136,18 +143,24 @@ impl<V: Planar> Server<V> {
         Ok(object)
     }
 
-    /// Destroys an object of any owner.
+    /// Destroys an object of any owner. Objects attached to it stay where they are, at rest, until
+    /// their owners attach them to another parent or to none.
     pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
         if self.remove(object) { Ok(()) } else { Err(ObjectError::Unknown(object)) }
     }
 
-    /// Reports the true state of an object that the server owns; call it every frame.
+    /// Reports the true state of an object that the server owns; call it every frame. With a
+    /// [`parent`](Self::parent) the state is relative to the parent.
     pub fn observe(
         &mut self,
         object: EntityId,
         observation: Observation<V>,
         now: SharedInstant,
     ) -> Result<(), ObjectError> {
+        self.latest = now;
+        if self.owner(object) == Some(Party::Server) {
+            self.check_parent(object)?;
+        }
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
         let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
         let export = owner.observe(observation, now).map_err(|_| ObjectError::NotFinite(object))?;
@@ -157,9 +170,10 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// Returns the state of an object at `now`; `None` before its first DR vector.
+    /// Returns the world state of an object at `now`; `None` before its first DR vector, or before
+    /// that of a parent.
     pub fn place(&self, object: EntityId, now: SharedInstant) -> Option<State<V>> {
-        self.objects.get(&object)?.place(now)
+        attach::in_world(&self.objects, object, now)
     }
 
     /// Sets a state group of an object that the server owns. An unchanged value is not sent.
@@ -285,6 +299,7 @@ impl<V: Planar> Server<V> {
 
     /// Handles bytes from an ordered stream.
     pub fn handle_stream(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) {
+        self.latest = now;
         let Some(connection) = self.connections.get_mut(&id).filter(|it| it.closing.is_none()) else {
             return;
         };
@@ -328,6 +343,7 @@ impl<V: Planar> Server<V> {
     /// earlier: with many clients it is expensive to ask after each datagram, and receipts alone
     /// rarely change it.
     pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> bool {
+        self.latest = now;
         let Some(client) = self.client_of(id) else { return false };
         let Some(member) = self.members.get_mut(&client) else { return false };
         member.on_heard(0, now);
@@ -361,6 +377,7 @@ impl<V: Planar> Server<V> {
 
     /// Handles the passing of time: call it when [`poll_deadline`](Self::poll_deadline) is reached.
     pub fn handle_timeout(&mut self, now: SharedInstant) {
+        self.latest = now;
         let is_overloaded = self.events.len() >= EVENTS_MAX;
         let reason_to_close =
             |connection: &Connection, members: &BTreeMap<ClientId, Member<V>>| match connection
