@@ -78,7 +78,8 @@ impl Deck {
     }
 
     fn carrier_truth(&self, now: SharedInstant) -> State<Vec2> {
-        let at = |secs: f64| Vec2::from_heading(0.4 * secs) * (40.0 + 15.0 * (0.7 * secs).sin());
+        let at =
+            |secs: f64| Vec2::from_heading(0.4 * secs) * (40.0 + 15.0 * Vec2::from_heading(0.7 * secs).y);
         let velocity = |secs: f64| (at(secs + 1e-4) - at(secs - 1e-4)) * 5e3;
         let t = if self.sails { now.as_secs_f64() } else { 0.0 };
         let turn = Vec2::turn_between(velocity(t - 1e-3).heading(), velocity(t + 1e-3).heading());
@@ -176,9 +177,9 @@ fn boarding_and_leaving_a_moving_carrier_do_not_jump_on_the_screen() {
         let (mut seen, mut jump, mut step) = (None, 0.0_f64, 0.0_f64);
         deck.run(1.0, |deck, now| {
             if parent.is_some() {
-                deck.walk(now)
+                deck.walk(now);
             } else {
-                deck.walk_beside(now)
+                deck.walk_beside(now);
             }
             let (client, local) = deck.world.client_now(OBSERVER);
             let shown = client.place(rider, local).zip(client.draw(rider, local)).expect("seen");

@@ -158,9 +158,7 @@ impl<V: Planar> Server<V> {
         now: SharedInstant,
     ) -> Result<(), ObjectError> {
         self.latest = now;
-        if self.owner(object) == Some(Party::Server) {
-            self.check_parent(object)?;
-        }
+        self.check_parent(object)?;
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
         let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
         let export = owner.observe(observation, now).map_err(|_| ObjectError::NotFinite(object))?;
