@@ -6,15 +6,17 @@ use fairpath::motion::MotionKind;
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
 use fairpath::session::{
-    Class, ClassId, Client, ClientConfig, ClientEvent, ObjectError, Party, Server, ServerConfig, ServerEvent,
-    Within,
+    Class, ClassId, Client, ClientConfig, ClientEvent, ObjectError, Party, Refusal, Server, ServerConfig,
+    ServerEvent, Within,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
-use fairpath_sim::{LinkConfig, Loss, SessionWorld, SimClock};
+use fairpath_laws::law;
+use fairpath_laws::proptest::prelude::*;
+use fairpath_sim::{Fault, LinkConfig, Loss, PeerId, SessionWorld, SimClock};
 
-use super::arena::{World, client_events, server_events};
+use super::arena::{BALL, World, client, client_events, server, server_events};
 
 const CARRIER: ClassId = ClassId(1);
 const RIDER: ClassId = ClassId(2);
@@ -276,10 +278,10 @@ fn riders_of_a_destroyed_carrier_rest_where_they_are_until_their_owner_speaks() 
 
 #[test]
 fn a_server_moves_what_it_owns_on_a_parent_and_learns_of_mistakes() {
-    let mut world: World = SessionWorld::new(1, LinkConfig::default(), super::arena::server(1), vec![]);
+    let mut world: World = SessionWorld::new(1, LinkConfig::default(), server(1), vec![]);
     let server = &mut world.server;
     let now = SharedInstant::from_millis(1_000);
-    let [one, two, three] = [(); 3].map(|()| server.create(super::arena::BALL, b"", now).expect("room"));
+    let [one, two, three] = [(); 3].map(|()| server.create(BALL, b"", now).expect("room"));
     let at = |x| Observation::Moved(State { position: Vec2::new(x, 0.0), ..State::default() });
     let nothing = EntityId(999);
     assert_eq!(server.attach(one, Some(nothing)), Err(ObjectError::BadParent(nothing)));
@@ -306,12 +308,11 @@ fn a_server_moves_what_it_owns_on_a_parent_and_learns_of_mistakes() {
 
 #[test]
 fn a_client_that_sees_a_rider_sees_its_carriers_and_scopes_measure_in_the_world() {
-    let server = super::arena::server(1).with_scope(Within { enter: 50.0, leave: 60.0 });
-    let mut world: World = SessionWorld::new(1, LinkConfig::default(), server, vec![super::arena::client(0)]);
+    let server = server(1).with_scope(Within { enter: 50.0, leave: 60.0 });
+    let mut world: World = SessionWorld::new(1, LinkConfig::default(), server, vec![client(0)]);
     let ship = super::arena::launch(&mut world)[0];
     let now = world.now();
-    let [sea, boat, rider] =
-        [(); 3].map(|()| world.server.create(super::arena::BALL, b"", now).expect("room"));
+    let [sea, boat, rider] = [(); 3].map(|()| world.server.create(BALL, b"", now).expect("room"));
     world.server.attach(boat, Some(sea)).expect("both exist");
     world.server.attach(rider, Some(boat)).expect("both exist");
     let mut watch = |far: f64, secs: i64| {
@@ -330,4 +331,157 @@ fn a_client_that_sees_a_rider_sees_its_carriers_and_scopes_measure_in_the_world(
     assert_eq!(watch(400.0, 2), ([false; 3], None));
     assert_eq!(watch(10.0, 2), ([true; 3], Some(10.0)));
     assert_eq!(watch(400.0, 2), ([false; 3], None));
+}
+
+/// What happens to the objects of the law below. Objects are counted in the order of their creation.
+#[derive(Clone, Debug)]
+enum Step {
+    Create(usize, f64),
+    Attach(usize, Option<usize>),
+    Destroy(usize),
+    Cut(usize),
+    Isolate(usize),
+    Rejoin(usize),
+    Wait(i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0..3usize, -100.0..100.0f64).prop_map(|(owner, x)| Step::Create(owner, x)),
+        6 => (0..12usize, prop::option::weighted(0.8, 0..12usize))
+            .prop_map(|(object, parent)| Step::Attach(object, parent)),
+        1 => (0..12usize).prop_map(Step::Destroy),
+        1 => (0..2usize).prop_map(Step::Cut),
+        1 => (0..2usize).prop_map(Step::Isolate),
+        1 => (0..2usize).prop_map(Step::Rejoin),
+        4 => (1..600i64).prop_map(Step::Wait),
+    ]
+}
+
+/// An object that stands still relative to its parent. Owner 2 is the server.
+#[derive(Clone, Copy, Debug)]
+struct Thing {
+    object: EntityId,
+    owner: usize,
+    x: f64,
+}
+
+impl Thing {
+    fn attach(&self, world: &mut World, parent: Option<EntityId>) -> Result<(), ObjectError> {
+        match self.owner {
+            2 => world.server.attach(self.object, parent),
+            client => world.client(client).attach(self.object, parent),
+        }
+    }
+
+    fn parent(&self, world: &mut World) -> Option<EntityId> {
+        match self.owner {
+            2 => world.server.parent(self.object),
+            client => world.client(client).parent(self.object),
+        }
+    }
+
+    /// Observes, and detaches if the parent is gone or was refused, as a game would.
+    fn observe(&self, world: &mut World, now: SharedInstant) {
+        let still = Observation::Moved(State { position: Vec2::new(self.x, 0.0), ..State::default() });
+        let observed = match self.owner {
+            2 => world.server.observe(self.object, still, now),
+            client => {
+                let (client, local) = world.client_now(client);
+                client.observe(self.object, still, local)
+            }
+        };
+        if let Err(ObjectError::BadParent(_)) = observed {
+            self.attach(world, None).expect("none is always possible");
+        }
+    }
+}
+
+fn live(world: &mut World, things: &[Thing], millis: i64) {
+    world.run_for(Span::from_millis(millis), |world, now| {
+        things.iter().for_each(|thing| thing.observe(world, now));
+        for index in 0..2 {
+            for event in client_events(world, index) {
+                if let ClientEvent::Refused { object, refusal: Refusal::BadParent } = event {
+                    let _ = world.client(index).attach(object, None);
+                }
+            }
+        }
+        world.server.poll_event();
+    });
+}
+
+#[test]
+fn after_healing_all_peers_agree_which_object_carries_which_and_where_all_are() {
+    let link = (0..120i64, 0.0..0.3f64).prop_map(|(delay, loss)| {
+        let link = LinkConfig::default().delay(Span::from_millis(delay)).loss(Loss::each(loss));
+        link.reorder(loss, Span::from_millis(150))
+    });
+    let steps = prop::collection::vec(step(), 1..50);
+    law!((any::<u64>(), link, any::<bool>(), steps), |(seed, link, has_scope, steps)| {
+        let server = server(1);
+        let server = if has_scope { server.with_scope(Within { enter: 50.0, leave: 60.0 }) } else { server };
+        let mut world: World = SessionWorld::new(seed, link, server, (0..2).map(client).collect());
+        world.connect_all();
+        let mut things: Vec<Thing> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Create(2, x) => {
+                    let object = world.server.create(BALL, b"", world.now()).expect("room");
+                    things.push(Thing { object, owner: 2, x });
+                }
+                Step::Create(owner, x) => {
+                    let (client, local) = world.client_now(owner);
+                    let object = client.create(BALL, b"", local).expect("a session");
+                    things.push(Thing { object, owner, x });
+                }
+                Step::Attach(child, parent) => {
+                    let parent = parent.and_then(|parent| things.get(parent)).map(|it| it.object);
+                    if let Some(thing) = things.get(child) {
+                        let _ = thing.attach(&mut world, parent);
+                    }
+                }
+                Step::Destroy(which) if which < things.len() => {
+                    let Thing { object, owner, .. } = things.remove(which);
+                    match owner {
+                        2 => world.server.destroy(object).expect("it exists"),
+                        client => world.client(client).destroy(object).expect("its own"),
+                    }
+                }
+                Step::Destroy(_) => {}
+                Step::Cut(index) => world.cut(index),
+                Step::Isolate(index) => world.network.inject(Fault::Isolate(PeerId(index as u32 + 1))),
+                Step::Rejoin(index) => world.network.inject(Fault::Rejoin(PeerId(index as u32 + 1))),
+                Step::Wait(millis) => live(&mut world, &things, millis),
+            }
+        }
+        world.network.inject(Fault::Heal);
+        live(&mut world, &things, 12_000);
+        let parents: Vec<_> = things.iter().map(|thing| thing.parent(&mut world)).collect();
+        let place = |thing: &Thing| {
+            let at = |object| things.iter().position(|it| it.object == object).expect("alive");
+            let chain = std::iter::successors(Some(at(thing.object)), |index| parents[*index].map(at));
+            chain.take(20).map(|index| things[index].x).sum::<f64>()
+        };
+        let now = world.now();
+        for (thing, parent) in things.iter().zip(&parents) {
+            let truth = Vec2::new(place(thing), 0.0);
+            prop_assert_eq!(world.server.parent(thing.object), *parent);
+            let placed = world.server.place(thing.object, now).expect("observed").position;
+            prop_assert!(placed.distance(truth) < 1.0, "{thing:?} at {placed:?}, not {truth:?}");
+            for index in 0..2 {
+                let id = world.client(index).id().expect("a session");
+                let (client, local) = world.client_now(index);
+                if client.class(thing.object).is_none() {
+                    prop_assert!(has_scope && thing.owner != index);
+                    continue;
+                }
+                prop_assert_eq!(client.parent(thing.object), *parent);
+                let placed = client.place(thing.object, local).expect("told").position;
+                prop_assert!(placed.distance(truth) < 1.0, "{index}: {thing:?} at {placed:?}, not {truth:?}");
+                prop_assert!(parent.is_none_or(|parent| world.server.sees(id, parent)));
+            }
+        }
+        Ok(())
+    });
 }
