@@ -333,7 +333,8 @@ fn a_client_that_sees_a_rider_sees_its_carriers_and_scopes_measure_in_the_world(
     assert_eq!(watch(400.0, 2), ([false; 3], None));
 }
 
-/// What happens to the objects of the law below. Objects are counted in the order of their creation.
+/// What happens to the objects of the law below. Objects are counted in the order of their
+/// creation.
 #[derive(Clone, Debug)]
 enum Step {
     Create(usize, f64),
