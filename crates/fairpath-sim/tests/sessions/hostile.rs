@@ -1,4 +1,4 @@
-//! Goal: a hostile client is refused with a reason and harms nobody. Method: a client that writes
+//! Goal: a hostile client is refused with a reason and does no harm. Method: a client that writes
 //! its own bytes.
 
 use fairpath::clock::Request;

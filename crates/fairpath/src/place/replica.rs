@@ -8,7 +8,8 @@ use crate::vector::Planar;
 /// One entity as one receiver sees it.
 ///
 /// Feed it with [`accept`](Self::accept). Use [`place`](Self::place) for simulation, and
-/// [`draw`](Self::draw) for rendering: the same state with corrections smoothed for the eye.
+/// [`draw`](Self::draw) for rendering: the same state with corrections smoothed for the eye. Both
+/// are relative to the parent of the followed DR vector, if it has one.
 #[derive(Clone, Debug)]
 pub struct Replica<V: Planar> {
     placement: Placement,
