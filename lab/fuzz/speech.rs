@@ -203,6 +203,7 @@ pub fn dr_vector<V: Planar>(source: &mut Entropy<'_>, sent_at: SharedInstant) ->
             orientation: V::from_quat(orientation(source)),
             spin: V::spin_from_3d(vector(source)),
         }),
+        parent: (source.below(8) == 0).then(|| source.entity()),
     }
 }
 

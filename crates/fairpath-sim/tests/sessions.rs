@@ -19,6 +19,8 @@ mod motion;
 mod objects;
 #[path = "sessions/paging.rs"]
 mod paging;
+#[path = "sessions/parents.rs"]
+mod parents;
 #[path = "sessions/sleep.rs"]
 mod sleep;
 #[path = "sessions/typed.rs"]

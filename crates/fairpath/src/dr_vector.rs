@@ -11,7 +11,7 @@ use crate::vector::{Planar, Vector};
 pub struct DrVector<V: Planar> {
     /// The entity that it describes.
     pub entity: EntityId,
-    /// The entity's life. A respawn or a teleport starts the next one.
+    /// The entity's life. A respawn, a teleport or another parent starts the next one.
     pub life: Life,
     /// The number of this DR vector among those of its entity.
     pub generation: Generation,
@@ -21,6 +21,10 @@ pub struct DrVector<V: Planar> {
     pub motion: Motion<V>,
     /// The orientation, for an entity whose orientation does not follow from its motion.
     pub attitude: Option<Attitude<V>>,
+    /// The entity that carries this one. Motion and attitude are then in the parent's axes, about
+    /// the parent's position: [`State::carried_by`] leads to the world. `None`: they are in the
+    /// world's.
+    pub parent: Option<EntityId>,
 }
 
 /// An orientation and how fast it turns.
@@ -33,12 +37,12 @@ pub struct Attitude<V: Vector> {
 }
 
 impl<V: Planar> DrVector<V> {
-    /// Returns the predicted position at `t`.
+    /// Returns the predicted position at `t`, relative to the parent if there is one.
     pub fn position_at(&self, t: SharedInstant) -> V {
         self.motion.position_at((t - self.generated_at).as_secs_f64())
     }
 
-    /// Returns the predicted state at `t`.
+    /// Returns the predicted state at `t`, relative to the parent if there is one.
     pub fn state_at(&self, t: SharedInstant) -> State<V> {
         self.state_after((t - self.generated_at).as_secs_f64())
     }
@@ -51,6 +55,12 @@ impl<V: Planar> DrVector<V> {
             state.spin = attitude.spin;
         }
         state
+    }
+
+    /// Returns whether both DR vectors are of one life and have the same parent. Only then can
+    /// their paths be compared.
+    pub fn shares_life(&self, other: &Self) -> bool {
+        self.life == other.life && self.parent == other.parent
     }
 
     /// Returns whether every number in the DR vector is finite.

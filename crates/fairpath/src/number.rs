@@ -29,7 +29,7 @@ impl Generation {
     }
 }
 
-/// The life of an entity, modulo 4: a respawn or teleport starts the next life.
+/// The life of an entity, modulo 4: a respawn, a teleport or another parent starts the next life.
 ///
 /// History, convergence and error integrals never cross from one life to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

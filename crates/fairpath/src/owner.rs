@@ -35,6 +35,7 @@ pub struct Owner<V: Planar> {
     sends_attitude: bool,
     anticipation: Option<Anticipation>,
     forecast: Option<Box<dyn Forecast<V>>>,
+    parent: Option<EntityId>,
     exported: Option<DrVector<V>>,
     observed_at: Option<SharedInstant>,
 }
@@ -94,6 +95,7 @@ impl<V: Planar> Owner<V> {
             sends_attitude: false,
             anticipation: None,
             forecast: None,
+            parent: None,
             exported: None,
             observed_at: None,
         }
@@ -142,9 +144,11 @@ impl<V: Planar> Owner<V> {
         self
     }
 
-    /// Continues after another owner, whose last DR vector, `exported`, receivers follow.
+    /// Continues after another owner, whose last DR vector, `exported`, receivers follow. The
+    /// entity stays attached to the parent of that DR vector.
     #[must_use]
     pub fn continuing(mut self, exported: DrVector<V>) -> Self {
+        self.parent = exported.parent;
         self.exported = Some(exported);
         self
     }
@@ -190,6 +194,26 @@ impl<V: Planar> Owner<V> {
         Ok(Some(Export { vector, reason }))
     }
 
+    /// Replaces the newest DR vector by another one that receivers follow. The parent of observed
+    /// states stays as it is.
+    pub(crate) fn overrule(&mut self, exported: DrVector<V>) {
+        self.exported = Some(exported);
+    }
+
+    /// Attaches the entity to a moving parent, or detaches it with `None`.
+    ///
+    /// From now on observed states are relative to the parent: [`State::relative_to`] computes
+    /// them, and triggers measure their thresholds in the parent's axes. If the parent is another
+    /// one than before, the next observation begins a new life and generates a DR vector.
+    pub fn attach(&mut self, parent: Option<EntityId>) {
+        self.parent = parent;
+    }
+
+    /// Returns the parent that observed states are relative to.
+    pub fn parent(&self) -> Option<EntityId> {
+        self.parent
+    }
+
     /// Returns the newest DR vector, or `None` before the first observation.
     pub fn exported(&self) -> Option<&DrVector<V>> {
         self.exported.as_ref()
@@ -204,6 +228,7 @@ impl<V: Planar> Owner<V> {
         let Some(exported) = &self.exported else { return Some(TriggerReason::Born) };
         match observation {
             Observation::Jumped(_) => Some(TriggerReason::Jumped),
+            Observation::Moved(_) if exported.parent != self.parent => Some(TriggerReason::Jumped),
             Observation::Moved(_) if self.on_grid(at) <= exported.generated_at => None,
             Observation::Moved(state) => self.trigger.check(state, exported, at).or_else(|| {
                 let ahead = self.anticipation.as_ref()?.ahead();
@@ -252,8 +277,9 @@ impl<V: Planar> Owner<V> {
             orientation: V::turned(state.orientation, state.spin, secs),
             spin: state.spin,
         });
+        let (entity, parent) = (self.entity, self.parent);
         let with_motion = |motion| {
-            let exact = DrVector { entity: self.entity, life, generation, generated_at, motion, attitude };
+            let exact = DrVector { entity, life, generation, generated_at, motion, attitude, parent };
             self.precision.as_decoded(&exact)
         };
         let own = with_motion(self.kind.from_state(&at_start));

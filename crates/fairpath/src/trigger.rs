@@ -97,7 +97,7 @@ impl Trigger {
 pub enum TriggerReason {
     /// It is the first one of the entity.
     Born,
-    /// The entity was teleported or respawned: a new life begins.
+    /// The entity was teleported, respawned or attached to another parent: a new life begins.
     Jumped,
     /// The truth left the exported path.
     Distance,
@@ -141,7 +141,7 @@ impl AdaptiveThreshold {
         viewpoint: V,
         now: SharedInstant,
     ) -> bool {
-        let Some(last_sent) = last_sent.filter(|sent| sent.life == exported.life) else { return true };
+        let Some(last_sent) = last_sent.filter(|sent| sent.shares_life(exported)) else { return true };
         let threshold = self.threshold_at(truth.position.distance(viewpoint));
         distance(truth, last_sent, now) > threshold
     }
@@ -184,6 +184,7 @@ mod tests {
             generated_at: START,
             motion: MotionKind::Linear.from_state(&state),
             attitude: None,
+            parent: None,
         }
     }
 

@@ -25,6 +25,8 @@ mod motion;
 mod number;
 #[path = "laws/observe.rs"]
 mod observe;
+#[path = "laws/parents.rs"]
+mod parents;
 #[path = "laws/place.rs"]
 mod place;
 #[path = "laws/schedule.rs"]

@@ -79,13 +79,24 @@ fn messages() -> Vec<Golden> {
         updates("every_dis_model_3d", defaults, header(11, 60_000_000, None), &every_dis_model()),
         updates("escapes_2d", defaults, header(3, 1_000_000, None), &escapes()),
         updates("other_precision_3d", millimetres, header(4, 777_777, None), &every_model::<Vec3>(777_777)),
+        updates(
+            "parents_2d",
+            defaults,
+            header(12, 4_000_000, None),
+            &attached::<Vec2>([None, Some(7), Some(900)]),
+        ),
+        updates("one_parent_3d", defaults, header(13, 4_000_000, Some(5)), &attached::<Vec3>([Some(40); 3])),
         updates::<Vec3>("empty_3d", defaults, header(9, 123_456_789, Some(65_535)), &[]),
-        feedback("feedback_none", header(5, 2_000_000, None), true, &[]),
+        feedback_none(),
         feedback("feedback_one", header(6, 2_000_000, None), true, &receipts(1, 0)),
         feedback("feedback_steady", header(7, 9_000_000, None), true, &receipts(30, 0)),
         feedback("feedback_jitter", header(8, 9_000_000, Some(12)), false, &receipts(30, 1_500)),
         feedback("feedback_reordered", header(9, 9_000_000, Some(12)), true, &reordered()),
     ]
+}
+
+fn feedback_none() -> Golden {
+    feedback("feedback_none", header(5, 2_000_000, None), true, &[])
 }
 
 /// Messages that a decoder must not accept, each with one thing wrong.
@@ -107,10 +118,17 @@ fn refused() -> Vec<Golden> {
     let exact = |number: f64| format!("{linear} {escape} 1 {:064b} {rest}", number.to_bits());
     let feedback =
         format!("010 010 0 0 0000000000000001 {sent} {nonce} 1 00000001 0000000000000001 10000000000");
+    // As `plane`, but with a table of parents, and without the rest of the DR vector.
+    let attached = plane.replacen(" 0 0 ", " 0 1 ", 1) + " 1 100 10001";
+    let mut reserved = Golden { name: "refused_reserved_bit", ..feedback_none() };
+    reserved.bytes[0] |= 1;
     vec![
+        reserved,
+        spelt("refused_parents_of_nothing", &format!("010 000 0 1 0000000000000001 {sent} {nonce} 00000000")),
+        spelt("refused_too_many_parents", &format!("{attached} 0 010 1000000 1 00000000 {zero} {rest}")),
+        spelt("refused_unused_no_parent", &format!("{attached} 1 1 1000001 1 00000000 {zero} {rest}")),
         with("refused_version", |bytes| bytes[0] ^= 0b0110_0000),
         with("refused_kind", |bytes| bytes[0] |= 0b0001_1100),
-        with("refused_reserved_bit", |bytes| bytes[0] |= 1),
         with("refused_padding", |bytes| *bytes.last_mut().expect("bytes") |= 1),
         with("refused_trailing_byte", |bytes| bytes.push(0)),
         with("refused_cut", |bytes| bytes.truncate(19)),
@@ -168,6 +186,7 @@ fn linear(entity: u32, generated_us: i64, position: Vec2, velocity: Vec2) -> DrV
         generated_at: SharedInstant::from_micros(generated_us),
         motion: Motion::Linear(Linear { position, velocity }),
         attitude: None,
+        parent: None,
     }
 }
 
@@ -233,8 +252,26 @@ fn every_model<V: Planar>(sent_us: i64) -> Vec<DrVector<V>> {
         generated_at: SharedInstant::from_micros(sent_us - 250_000 * (at as i64 / 2)),
         motion,
         attitude,
+        parent: None,
     };
     motions.into_iter().enumerate().map(vector).collect()
+}
+
+/// Three straight movers with these parents.
+fn attached<V: Planar>(parents: [Option<u32>; 3]) -> Vec<DrVector<V>> {
+    let vector = |(at, parent): (usize, Option<u32>)| DrVector {
+        entity: EntityId(20 + at as u32),
+        life: Life::new(1),
+        generation: Generation(at as u8),
+        generated_at: SharedInstant::from_micros(3_999_000),
+        motion: Motion::Linear(Linear {
+            position: V::from_3d(Vec3::new(at as f64, -2.5, 1.0)),
+            velocity: V::from_3d(Vec3::new(0.0, 1.25, 0.0)),
+        }),
+        attitude: None,
+        parent: parent.map(EntityId),
+    };
+    parents.into_iter().enumerate().map(vector).collect()
 }
 
 fn every_dis_model() -> Vec<DrVector<Vec3>> {
@@ -255,6 +292,7 @@ fn every_dis_model() -> Vec<DrVector<Vec3>> {
             generated_at: SharedInstant::from_micros(60_000_000),
             motion: Motion::Dis(dis),
             attitude: None,
+            parent: None,
         }
     };
     dis::Model::ALL.into_iter().enumerate().map(vector).collect()
@@ -406,7 +444,11 @@ fn updates_text<V: Planar>(kind: &str, header: &Header, vectors: &[DrVector<V>])
     for vector in vectors {
         let (entity, life, generation) = (vector.entity.0, vector.life.number(), vector.generation.0);
         let at = vector.generated_at.as_micros();
-        line(&mut text, format!("vector entity {entity} life {life} generation {generation} at {at}"));
+        let parent = vector.parent.map_or_else(String::new, |parent| format!(" parent {}", parent.0));
+        line(
+            &mut text,
+            format!("vector entity {entity} life {life} generation {generation} at {at}{parent}"),
+        );
         line(&mut text, motion_text(&vector.motion));
         if let Some(attitude) = vector.attitude {
             let orientation = orientation_text::<V>(attitude.orientation);

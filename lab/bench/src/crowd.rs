@@ -63,6 +63,7 @@ fn replicas() -> Vec<Replica<Vec2>> {
                 generated_at,
                 motion: MotionKind::Linear.from_state(&state),
                 attitude: None,
+                parent: None,
             };
             let mut replica = Replica::new(Placement::Global);
             replica.accept(&vector, &Arrival::at(Now::synchronised(generated_at)));

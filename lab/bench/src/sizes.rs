@@ -147,6 +147,7 @@ impl Batch {
             generated_at,
             motion: self.kind.from_state(&state),
             attitude: None,
+            parent: None,
         }
     }
 }

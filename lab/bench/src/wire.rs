@@ -71,6 +71,7 @@ fn vectors(now: SharedInstant) -> Vec<DrVector<Vec2>> {
                 generated_at: now,
                 motion: MotionKind::Linear.from_state(&state),
                 attitude: None,
+                parent: None,
             }
         })
         .collect()

@@ -84,6 +84,7 @@ impl Workload {
             generated_at: SharedInstant::ZERO,
             motion: kind.from_state(&state),
             attitude: None,
+            parent: None,
         };
         let tanks: Vec<DrVector<Vec2>> = (0..size.tanks as u32).map(tank).collect();
         for (number, tank) in tanks.iter().enumerate() {

@@ -228,7 +228,7 @@ impl Conversation {
         let now = self.local();
         let client = &mut self.seats[index].client;
         let object = source.entity();
-        match source.below(10) {
+        match source.below(11) {
             0 => drop(client.create(ClassId(source.below(4) as u32), &source.bytes(), now)),
             1 => drop(client.destroy(object)),
             2..=4 => {
@@ -241,6 +241,7 @@ impl Conversation {
             6 => drop(client.claim(object)),
             7 => drop(client.release(object)),
             8 => drop(client.call_server(source.below(4) as u32, &source.bytes(), source.delivery())),
+            9 => drop(client.attach(object, (source.below(4) > 0).then(|| source.entity()))),
             _ if source.below(16) == 0 => client.leave(now),
             _ => drop(client.call_owner(object, 2, &source.bytes(), source.delivery())),
         }
@@ -250,9 +251,10 @@ impl Conversation {
         let (server, now) = (&mut self.server, self.now);
         let object = source.entity();
         let client = server.clients().nth(source.below(2) as usize);
-        match source.below(8) {
+        match source.below(9) {
             0 => drop(server.create(ClassId(source.below(4) as u32), &source.bytes(), now)),
             1 => drop(server.destroy(object)),
+            8 => drop(server.attach(object, (source.below(4) > 0).then(|| source.entity()))),
             2 | 3 => {
                 let all: Vec<_> = server.objects().collect();
                 for object in all {

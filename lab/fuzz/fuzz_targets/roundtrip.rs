@@ -35,6 +35,7 @@ fn run<V: Planar>(mut source: Entropy<'_>) {
                 orientation: V::from_quat(orientation(&mut source)),
                 spin: V::spin_from_3d(vector(&mut source)),
             }),
+            parent: (source.take(1) > 191).then(|| EntityId(source.take(width) as u32)),
         });
     }
     decodes_as_predicted(&Precision::default(), &header, &vectors);

@@ -118,7 +118,7 @@ impl ClientHarness {
     fn act(&mut self, source: &mut Entropy<'_>) {
         let (client, now) = (&mut self.client, self.now);
         let object: EntityId = source.entity();
-        match source.below(10) {
+        match source.below(11) {
             0 => drop(client.create(ClassId(source.below(4) as u32), &source.bytes(), now)),
             1 => drop(client.destroy(object)),
             2 | 3 => drop(client.observe(object, source.observation(), now)),
@@ -127,6 +127,7 @@ impl ClientHarness {
             6 => drop(client.release(object)),
             7 => drop(client.call_server(1, &source.bytes(), source.delivery())),
             8 => drop(client.call_owner(object, 2, &source.bytes(), source.delivery())),
+            9 => drop(client.attach(object, (source.below(4) > 0).then(|| source.entity()))),
             _ if source.below(8) == 0 => client.leave(now),
             _ => drop(client.call_viewers(object, 3, &source.bytes(), source.delivery())),
         }

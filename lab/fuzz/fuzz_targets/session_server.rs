@@ -126,7 +126,7 @@ impl ServerHarness {
         let class = fairpath::session::ClassId(source.below(4) as u32);
         let object = source.entity();
         let client = ClientId(source.below(4) as u32);
-        match source.below(10) {
+        match source.below(11) {
             0 => drop(server.create(class, &source.bytes(), now)),
             1 => drop(server.destroy(object)),
             2 | 3 => drop(server.observe(object, source.observation(), now)),
@@ -135,6 +135,7 @@ impl ServerHarness {
             6 => drop(server.call_client(client, 1, &source.bytes(), source.delivery())),
             7 => drop(server.call_viewers(object, 2, &source.bytes(), source.delivery())),
             8 => drop(server.call_owner(object, 3, &source.bytes(), source.delivery())),
+            9 => drop(server.attach(object, (source.below(4) > 0).then(|| source.entity()))),
             _ if source.below(8) == 0 => server.dismiss(client, now),
             _ => drop(server.give(object, Party::Server, now)),
         }

@@ -18,10 +18,10 @@ pub use session::decode_session;
 
 /// Returns the message as text, one fact per line.
 pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, Rejected> {
-    let (kind, sent, mut text) = header(bits, given)?;
+    let (kind, has_parents, sent, mut text) = header(bits, given)?;
     match kind {
-        0 => updates::decode(bits, given, 2, sent, &mut text)?,
-        1 => updates::decode(bits, given, 3, sent, &mut text)?,
+        0 => updates::decode(bits, given, 2, has_parents, sent, &mut text)?,
+        1 => updates::decode(bits, given, 3, has_parents, sent, &mut text)?,
         2 => feedback::decode(bits, given, sent, &mut text)?,
         _ => return Err(Rejected("unknown kind")),
     }
@@ -30,14 +30,15 @@ pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, Rejected> {
 }
 
 /// Decodes the header: section 3.
-fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), Rejected> {
+fn header(bits: &mut Bits, given: &Given) -> Result<(u64, bool, i128, String), Rejected> {
     if bits.bits("version", 3)? != 2 {
         return Err(Rejected("unknown version"));
     }
     let kind = bits.bits("kind", 3)?;
     let confirms = bits.flag("confirms")?;
-    if bits.flag("reserved")? {
-        return Err(Rejected("reserved bit"));
+    let has_parents = bits.flag("parents")?;
+    if has_parents && kind == 2 {
+        return Err(Rejected("feedback with parents"));
     }
     let packet = bits.bits("packet", 16)?;
     let sent = nearest(bits.bits("sent", 28)?, 28, given.near);
@@ -45,7 +46,8 @@ fn header(bits: &mut Bits, given: &Given) -> Result<(u64, i128, String), Rejecte
     let nonce = bits.bits("nonce", 8)?;
     let confirmed = if confirms { bits.bits("confirmed", 16)?.to_string() } else { "none".to_owned() };
     let name = ["updates 2d", "updates 3d", "feedback"].get(kind as usize).ok_or(Rejected("unknown kind"))?;
-    Ok((kind, sent, format!("{name}\npacket {packet}\nsent {sent}\nnonce {nonce}\nconfirmed {confirmed}\n")))
+    let text = format!("{name}\npacket {packet}\nsent {sent}\nnonce {nonce}\nconfirmed {confirmed}\n");
+    Ok((kind, has_parents, sent, text))
 }
 
 /// Returns the number nearest to `near` with these low bits, or the greater of two.

@@ -11,6 +11,7 @@ pub(crate) fn decode(
     bits: &mut Bits,
     given: &Given,
     dimensions: usize,
+    has_parents: bool,
     sent: i128,
     text: &mut String,
 ) -> Result<(), Rejected> {
@@ -19,25 +20,27 @@ pub(crate) fn decode(
         return Err(Rejected("more DR vectors than bytes"));
     }
     if n == 0 {
-        return Ok(());
+        return if has_parents { Err(Rejected("parents of nothing")) } else { Ok(()) };
     }
-    let last = at_most_32_bits(bits.golomb("last id", 6)? + (n - 1))?;
-    let mut ids = bits.ascending("id", n - 1, 0, last)?;
-    ids.push(last);
+    let ids = ids(bits, n)?;
     let newest = sent.div_euclid(given.time_step) - bits.signed_golomb("lag", 2)?;
     let ages = ages(bits, n)?;
     let lives = small_set(bits, "lives", 4)?;
     let shapes = small_set(bits, "shapes", 16)?;
+    let parents = if has_parents { parents(bits, n)? } else { vec![None] };
 
     let mut used = BTreeSet::new();
     for id in ids {
         let age = ages[bits.below("age", ages.len() as u64)? as usize];
         let life = lives[bits.below("life", lives.len() as u64)? as usize];
         let shape = shapes[bits.below("shape", shapes.len() as u64)? as usize];
+        let parent = parents[bits.below("parent", parents.len() as u64)? as usize];
         used.extend([("age", age), ("life", life), ("shape", shape)]);
+        used.insert(parent.map_or(("no parent", 0), |parent| ("parent", parent)));
         let generation = bits.bits("generation", 8)?;
         let at = in_time((newest - i128::from(age)) * given.time_step)?;
-        line(text, &format!("vector entity {id} life {life} generation {generation} at {at}"));
+        let parent = parent.map_or_else(String::new, |parent| format!(" parent {parent}"));
+        line(text, &format!("vector entity {id} life {life} generation {generation} at {at}{parent}"));
         let motion = VectorReader { bits, given, dimensions }.motion(shape % 8)?;
         line(text, &motion);
         if shape >= 8 {
@@ -45,10 +48,27 @@ pub(crate) fn decode(
             line(text, &attitude);
         }
     }
-    if used.len() != ages.len() + lives.len() + shapes.len() {
+    if used.len() != ages.len() + lives.len() + shapes.len() + parents.len() {
         return Err(Rejected("an unused table entry"));
     }
     Ok(())
+}
+
+fn ids(bits: &mut Bits, n: u64) -> Result<Vec<u64>, Rejected> {
+    let last = at_most_32_bits(bits.golomb("last id", 6)? + (n - 1))?;
+    let mut ids = bits.ascending("id", n - 1, 0, last)?;
+    ids.push(last);
+    Ok(ids)
+}
+
+fn parents(bits: &mut Bits, n: u64) -> Result<Vec<Option<u64>>, Rejected> {
+    let some_have_none = bits.flag("some have none")?;
+    let r = bits.golomb("parents", 0)?;
+    if r >= n {
+        return Err(Rejected("more parents than DR vectors"));
+    }
+    let none = some_have_none.then_some(None);
+    Ok(none.into_iter().chain(ids(bits, r + 1)?.into_iter().map(Some)).collect())
 }
 
 fn ages(bits: &mut Bits, n: u64) -> Result<Vec<u64>, Rejected> {

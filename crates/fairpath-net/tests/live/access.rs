@@ -112,7 +112,7 @@ fn a_thread_and_a_task_sleep_until_there_is_an_event() {
     assert!(server.wait(PATIENCE), "a client joined");
     assert!(server.wait(Duration::MAX), "the event is still there");
     let event = server.frame(|session, _| session.poll_event());
-    assert!(matches!(event, Some(ServerEvent::Joined(_))), "{event:?}");
+    assert!(matches!(event, Some(ServerEvent::Joined { .. })), "{event:?}");
     block_on(client.ready());
     assert!(client.frame(|session, _| session.poll_event()).is_some());
     // The server's next event comes while two threads wait for it, each in its way.

@@ -62,7 +62,7 @@ pub(crate) fn server_session() -> Server<Vec2> {
     server_session_with(ServerConfig::new(classes(), new_epoch()))
 }
 
-pub(crate) fn server_session_with(config: ServerConfig) -> Server<Vec2> {
+pub(crate) fn server_session_with(config: ServerConfig<Vec2>) -> Server<Vec2> {
     Server::new(config, Box::new(Broadcast), unguessable_random())
 }
 

@@ -21,7 +21,7 @@ use fairpath_sim::LinkConfig;
 use rustls::pki_types::CertificateDer;
 use tokio::runtime::Runtime;
 
-use super::arena::{SHIP, World, server_session};
+use super::arena::{SHIP, World, classes, server_session};
 use fairpath_bench::assault::endpoint;
 
 /// A client that breaks the protocol.
@@ -147,6 +147,7 @@ fn at(entity: EntityId, position: Vec2, velocity: Vec2, now: SharedInstant) -> D
         generated_at: now,
         motion: Motion::Linear(Linear { position, velocity }),
         attitude: None,
+        parent: None,
     }
 }
 

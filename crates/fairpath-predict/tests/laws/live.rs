@@ -29,6 +29,7 @@ fn vector(body: &Body) -> DrVector<Vec2> {
         generated_at: start(),
         motion: MotionKind::Linear.from_state(&State::moving(body.position, body.velocity)),
         attitude: None,
+        parent: None,
     }
 }
 

@@ -329,6 +329,7 @@ fn vector(body: &Body) -> DrVector<Vec2> {
         generated_at: SharedInstant::from_millis(5_000),
         motion: MotionKind::Linear.from_state(&State::moving(body.position, body.velocity)),
         attitude: None,
+        parent: None,
     }
 }
 

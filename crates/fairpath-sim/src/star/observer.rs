@@ -153,6 +153,7 @@ mod tests {
             generated_at: SharedInstant::from_millis(at_ms),
             motion: Motion::Linear(Linear { position: Vec2::ZERO, velocity }),
             attitude: None,
+            parent: None,
         }
     }
 

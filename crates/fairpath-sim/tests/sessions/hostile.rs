@@ -1,4 +1,4 @@
-//! Goal: a hostile client is refused with a reason and harms nobody. Method: a client that writes
+//! Goal: a hostile client is refused with a reason and does no harm. Method: a client that writes
 //! its own bytes.
 
 use fairpath::clock::Request;
@@ -9,7 +9,7 @@ use fairpath::session::message::{
 };
 use fairpath::session::{
     Admission, ClassId, ClientId, CloseReason, ConnectionId, GameId, Interceptor, Party, Protocol, Refusal,
-    Server, ServerEvent, SpeedCheck, Target, TeleportCheck, Token, Update,
+    Scope, ScopeObject, Server, ServerEvent, SpeedCheck, Target, TeleportCheck, Token, Update,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
@@ -125,6 +125,7 @@ fn at(impostor: &Impostor, entity: EntityId, position: Vec2, velocity: Vec2) -> 
         generated_at: impostor.now,
         motion: Motion::Linear(Linear { position, velocity }),
         attitude: None,
+        parent: None,
     }
 }
 
@@ -407,4 +408,53 @@ fn whoever_is_refused_does_not_run_out_of_ids() {
         }
     }
     assert!(granted > 200, "every refusal is told, and now and then there are more ids: {granted}");
+}
+
+#[test]
+fn parents_that_cannot_be_are_refused() {
+    /// Hides everything.
+    #[derive(Debug)]
+    struct Fog;
+    impl Scope<Vec2> for Fog {
+        fn sees(
+            &mut self,
+            _: ClientId,
+            _: &ScopeObject<'_, Vec2>,
+            _: &[ScopeObject<'_, Vec2>],
+            _: bool,
+        ) -> bool {
+            false
+        }
+    }
+    let mut impostor = Impostor::launched(server(1).with_scope(Fog));
+    let hidden = impostor.server.create(BALL, b"", impostor.now).expect("room");
+    (2..=12).for_each(|ship| impostor.say(&Message::Create(announcement(EntityId(ship), SHIP))));
+    let refusals = |impostor: &mut Impostor, ship, parent| {
+        impostor.now += Span::from_millis(10);
+        let vector = at(impostor, EntityId(ship), Vec2::new(1.0, 0.0), Vec2::ZERO);
+        impostor.send(&[DrVector { parent: Some(parent), ..vector }], vec![]);
+        impostor.refusals()
+    };
+    for parent in [EntityId(9_999), EntityId(1), hidden] {
+        assert_eq!(refusals(&mut impostor, 1, parent), [Refusal::BadParent], "{parent:?}");
+    }
+    assert!(!impostor.server.sees(ClientId(0), hidden));
+    for ship in 2..=9 {
+        assert_eq!(refusals(&mut impostor, ship, EntityId(ship - 1)), []);
+    }
+    assert_eq!(impostor.server.place(EntityId(9), impostor.now).expect("placed").position.x, 8.0);
+    assert_eq!(refusals(&mut impostor, 10, EntityId(9)), [Refusal::BadParent], "nine parents");
+    assert_eq!(refusals(&mut impostor, 1, EntityId(9)), [Refusal::BadParent], "a cycle");
+    assert_eq!(refusals(&mut impostor, 1, EntityId(11)), [Refusal::BadParent], "nine above the last");
+    // The parent's creation is under way: the vector waits for it, and is not kept for ever.
+    for ship in [11, 12] {
+        assert_eq!(refusals(&mut impostor, ship, EntityId(15)), []);
+    }
+    impostor.say(&Message::Destroy(EntityId(12)));
+    let kept = |impostor: &Impostor| impostor.server.queues(ClientId(0)).expect("a session").early;
+    assert_eq!(kept(&impostor), 1);
+    impostor.say(&Message::Create(announcement(EntityId(15), SHIP)));
+    assert_eq!((kept(&impostor), impostor.server.parent(EntityId(11))), (0, Some(EntityId(15))));
+    assert_eq!(impostor.refusals(), []);
+    assert_eq!(impostor.closed(), None);
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use super::{FORGOTTEN_AFTER, REMEMBERED, REMEMBERED_MAX};
 use crate::dr_vector::DrVector;
 use crate::error::{self, Path};
-use crate::number::Life;
+use crate::number::{EntityId, Life};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
 
@@ -17,8 +17,8 @@ pub(super) struct Exports<V: Planar> {
     first: Index,
     /// Pieces before this one will soon be forgotten.
     old_before: Index,
-    /// The newest DR vector's life, as on the wire and counted without wrapping.
-    life: (Life, u64),
+    /// The newest DR vector's life and parent, and the count of lives without wrapping.
+    life: ((Life, Option<EntityId>), u64),
 }
 
 /// Counts all DR vectors ever generated, from one: `Option<Index>` is as small as `Index`.
@@ -81,7 +81,7 @@ impl<V: Planar> Exports<V> {
             pieces: VecDeque::new(),
             first: Index::FIRST,
             old_before: Index::FIRST,
-            life: (Life::default(), 0),
+            life: ((Life::default(), None), 0),
         }
     }
 
@@ -91,8 +91,9 @@ impl<V: Planar> Exports<V> {
             self.pieces.pop_front();
             self.first = self.first.plus(1);
         }
-        if vector.life != self.life.0 {
-            self.life = (vector.life, self.life.1 + 1);
+        let life = (vector.life, vector.parent);
+        if life != self.life.0 {
+            self.life = (life, self.life.1 + 1);
         }
         let path = Path::from(vector);
         self.pieces.push_back(Exported {

@@ -10,7 +10,8 @@ use crate::vector::Planar;
 ///
 /// One array per axis and no branch in the loop, so that a hundred thousand straight movers cost no
 /// more than reading their memory. Entities on curves keep their slot and are placed one by one.
-/// The results equal those of [`Replica::place`] to the last bit, without clips.
+/// The results equal those of [`Replica::place`] to the last bit, without clips. So they are
+/// relative to the parent, where there is one.
 ///
 /// Give every entity a slot, call [`set`](Self::set) whenever its replica used a DR vector, and
 /// [`place_all`](Self::place_all) once a frame.

@@ -8,7 +8,8 @@ use crate::vector::Planar;
 /// One entity as one receiver sees it.
 ///
 /// Feed it with [`accept`](Self::accept). Use [`place`](Self::place) for simulation, and
-/// [`draw`](Self::draw) for rendering: the same state with corrections smoothed for the eye.
+/// [`draw`](Self::draw) for rendering: the same state with corrections smoothed for the eye. Both
+/// are relative to the parent of the followed DR vector, if it has one.
 #[derive(Clone, Debug)]
 pub struct Replica<V: Planar> {
     placement: Placement,
@@ -96,13 +97,21 @@ impl<V: Planar> Replica<V> {
         verdict
     }
 
+    /// Smooths the jump to another parent: the replica is drawn at `shown`, a state relative to the
+    /// new parent, and blends from there.
+    pub(crate) fn blend_from(&mut self, shown: &State<V>, now: Now) {
+        if let Some(placed) = self.place(now) {
+            self.drawn.correct(now, shown, &placed);
+        }
+    }
+
     /// Returns the state of the entity at `now`, for simulation; `None` before the first DR vector.
     pub fn place(&self, now: Now) -> Option<State<V>> {
         let belief = self.belief.as_ref()?;
         let age = belief.anchor.age(now);
         let mut guess = belief.vector.state_after(age.min(self.horizon).as_secs_f64());
         if age > self.horizon {
-            guess = at_rest(guess);
+            guess = guess.at_rest();
         }
         Some(match &self.clip {
             Some(clip) => clip.apply(&belief.vector, guess),
@@ -145,7 +154,7 @@ impl<V: Planar> Replica<V> {
     }
 
     fn is_same_life(&self, vector: &DrVector<V>) -> bool {
-        self.followed().is_some_and(|followed| followed.life == vector.life)
+        self.followed().is_some_and(|followed| followed.shares_life(vector))
     }
 
     fn judge(&self, vector: &DrVector<V>, arrival: &Arrival) -> Acceptance {
@@ -164,8 +173,4 @@ impl<V: Planar> Replica<V> {
             std::cmp::Ordering::Less => Acceptance::Stale,
         }
     }
-}
-
-fn at_rest<V: Planar>(state: State<V>) -> State<V> {
-    State { velocity: V::ZERO, acceleration: V::ZERO, spin: V::Spin::default(), ..state }
 }

@@ -329,7 +329,8 @@ mod tests {
     ) -> T {
         let motion = Motion::Linear(Linear { position: Vec2::new(1.0, 2.0), velocity: Vec2::new(3.0, 0.0) });
         let (life, generation, now) = (Life::default(), Generation::default(), at(now));
-        let vector = DrVector { entity, life, generation, generated_at: now, motion, attitude: None };
+        let vector =
+            DrVector { entity, life, generation, generated_at: now, motion, attitude: None, parent: None };
         let standing = Standing {
             accumulated: 0.0,
             instantaneous: 0.0,

@@ -63,6 +63,7 @@ mod tests {
             generated_at: SharedInstant::from_millis(1000 * secs),
             motion: MotionKind::Linear.from_state(&State::moving(Vec2::ZERO, Vec2::ZERO)),
             attitude: None,
+            parent: None,
         }
     }
 

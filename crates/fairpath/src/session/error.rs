@@ -119,6 +119,9 @@ coded! {
         CalleeBusy = 11, "the called peer has too many calls waiting";
         /// An [`Interceptor`](super::Interceptor) of the game refused to create the object.
         NotCreated = 12, "the game refused to create the object";
+        /// The parent of the object does not exist, is not visible to the client, is carried by the
+        /// object itself, or has too many parents ([`PARENTS_MAX`](super::limits::PARENTS_MAX)).
+        BadParent = 13, "the parent does not exist, is not visible, or the chain of parents is a cycle or too long";
         /// A creation value, a state or the argument of a call is not of the type that the
         /// [`Protocol`](super::Protocol) gives it.
         WrongType = 14, "a value is not of the type that the protocol gives it";
@@ -212,6 +215,10 @@ pub enum ObjectError {
     TooFarAhead(EntityId),
     /// The state is true for an instant before the last observation. The observation was ignored.
     OutOfOrder(EntityId),
+    /// This object cannot be the parent: it does not exist here, is carried by the object itself,
+    /// or has too many parents ([`PARENTS_MAX`](super::limits::PARENTS_MAX)). Attach the object
+    /// to another parent or to none.
+    BadParent(EntityId),
     /// Too many messages are unconfirmed.
     Full,
     /// Too many objects were created, destroyed, claimed or released in a short time: at most
@@ -252,6 +259,12 @@ impl fmt::Display for ObjectError {
             Self::OutOfOrder(object) => {
                 write!(f, "a later state of object {} was observed before", object.0)
             }
+            Self::BadParent(parent) => write!(
+                f,
+                "object {} cannot be the parent: it does not exist here, or the chain of parents would be a \
+                 cycle or too long; attach to another parent or to none",
+                parent.0
+            ),
             Self::Full => write!(f, "too many messages are unconfirmed; try again later"),
             Self::TooFast => {
                 write!(f, "too many objects created or destroyed in a short time; try again later")

@@ -30,7 +30,8 @@ pub struct Update<'a, V: Planar> {
 /// changed update is what the server and all viewers see; the owner keeps its own state.
 pub trait Interceptor<V: Planar>: Debug + Send {
     /// Accepts, changes or refuses an update of the object's motion. A changed update is rounded
-    /// again as on the wire.
+    /// again as on the wire. The motion of an object with a parent is relative to the parent, which
+    /// the server has checked. Entity, time and parent cannot be changed.
     fn check(&mut self, _: &Update<'_, V>, _: &mut DrVector<V>) -> Result<(), Refusal> {
         Ok(())
     }
@@ -49,7 +50,7 @@ pub trait Interceptor<V: Planar>: Debug + Send {
     }
 }
 
-/// Refuses updates that are faster than `speed_max`.
+/// Refuses updates that are faster than `speed_max`: relative to the parent, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpeedCheck {
     /// The greatest speed, in units per second. Set it a little above the game's own, to allow for
@@ -64,7 +65,8 @@ impl<V: Planar> Interceptor<V> for SpeedCheck {
     }
 }
 
-/// Refuses updates that moved farther since the last update than `speed_max` allows.
+/// Refuses updates that moved farther since the last update than `speed_max` allows: relative to
+/// the parent, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TeleportCheck {
     /// The greatest speed, in units per second.
@@ -74,13 +76,14 @@ pub struct TeleportCheck {
     /// distance with every update.
     pub slack: f64,
     /// Whether the owner may teleport an object by starting a new life, for example to respawn.
+    /// Another parent starts a new life, so `false` also refuses to attach and to detach.
     pub allows_jumps: bool,
 }
 
 impl<V: Planar> Interceptor<V> for TeleportCheck {
     fn check(&mut self, update: &Update<'_, V>, vector: &mut DrVector<V>) -> Result<(), Refusal> {
         let Some(believed) = update.believed else { return Ok(()) };
-        if vector.life != believed.life {
+        if !vector.shares_life(believed) {
             return if self.allows_jumps { Ok(()) } else { Err(Refusal::Teleported) };
         }
         let secs = (vector.generated_at - believed.generated_at).as_secs_f64().max(0.0);

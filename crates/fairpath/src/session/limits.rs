@@ -27,6 +27,10 @@ pub const OBJECTS_PER_CLIENT_MAX: usize = 256;
 /// Most objects of a server: many times what a client's scope can show.
 pub const OBJECTS_MAX: usize = 1 << 16;
 
+/// Most parents above an object: a gunner on a turret on a ship in a dock has three. Objects are
+/// placed by walking up the chain.
+pub const PARENTS_MAX: usize = 8;
+
 /// Ids in one grant. A client uses them for objects that it creates.
 pub const IDS_PER_GRANT: u32 = 32;
 

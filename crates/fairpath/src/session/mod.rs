@@ -68,6 +68,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Parents
+//!
+//! An object can be attached to a moving parent: a rider to a platform, a plane to a carrier. Its
+//! owner calls [`attach`](Client::attach) and then observes states relative to the parent
+//! ([`State::relative_to`](crate::State::relative_to)). `place` and `draw` return world states
+//! everywhere. Scopes see world states, too, and a client that sees an object is also shown its
+//! parents. Interceptors check the motion relative to the parent.
+//!
 //! # What is promised
 //!
 //! | delivery | promise |
@@ -81,6 +89,7 @@
 //! When a session cannot be resumed, both ends get `SessionLost` with the reliable messages that
 //! were not confirmed. The client then joins anew and is sent every object from the beginning.
 
+mod attach;
 mod bucket;
 mod channel;
 mod class;

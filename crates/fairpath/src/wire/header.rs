@@ -36,7 +36,7 @@ pub enum Kind {
 impl Kind {
     /// Returns the kind of a message. Reads the first byte only.
     pub fn of(bytes: &[u8]) -> Result<Self, DecodeError> {
-        Ok(pass_first_byte(&mut Reader::new(bytes), Self::Feedback, false)?.0)
+        Ok(pass_first_byte(&mut Reader::new(bytes), Self::Feedback, false, false)?.0)
     }
 
     const fn code(self) -> u64 {
@@ -57,29 +57,39 @@ impl Kind {
     }
 }
 
-/// The first byte: version, kind, whether a confirmation follows, and a bit that must be zero.
-fn pass_first_byte<P: Pass>(pass: &mut P, kind: Kind, confirms: bool) -> Result<(Kind, bool), DecodeError> {
+/// The first byte: version, kind, whether a confirmation follows, and whether DR vectors have
+/// parents, which must be zero in feedback.
+fn pass_first_byte<P: Pass>(
+    pass: &mut P,
+    kind: Kind,
+    confirms: bool,
+    has_parents: bool,
+) -> Result<(Kind, bool, bool), DecodeError> {
     let version = pass.bits(VERSION.into(), 3)? as u8;
     if version != VERSION {
         return Err(DecodeError::UnknownVersion(version));
     }
     let kind = Kind::from_code(pass.bits(kind.code(), 3)?)?;
     let confirms = pass.flag(confirms)?;
-    if pass.flag(false)? {
+    let has_parents = pass.flag(has_parents)?;
+    if has_parents && kind == Kind::Feedback {
         return Err(DecodeError::NotCanonical);
     }
-    Ok((kind, confirms))
+    Ok((kind, confirms, has_parents))
 }
 
-/// The header of a message of this kind. `near` is an instant less than half of the [`TIME_WIDTH`]
-/// range away from the send time; a writer passes the send time itself.
+/// The header of a message of this kind, and whether its DR vectors have parents. `near` is an
+/// instant less than half of the [`TIME_WIDTH`] range away from the send time; a writer passes the
+/// send time itself.
 pub(super) fn pass_header<P: Pass>(
     pass: &mut P,
     kind: Kind,
+    has_parents: bool,
     header: &Header,
     near: SharedInstant,
-) -> Result<Header, DecodeError> {
-    let (found, confirms) = pass_first_byte(pass, kind, header.confirmed.is_some())?;
+) -> Result<(Header, bool), DecodeError> {
+    let (found, confirms, has_parents) =
+        pass_first_byte(pass, kind, header.confirmed.is_some(), has_parents)?;
     match (kind, found) {
         _ if kind == found => {}
         (Kind::Feedback, _) | (_, Kind::Feedback) => return Err(DecodeError::WrongKind),
@@ -95,7 +105,7 @@ pub(super) fn pass_header<P: Pass>(
     } else {
         None
     };
-    Ok(Header { packet, sent_at, nonce, confirmed })
+    Ok((Header { packet, sent_at, nonce, confirmed }, has_parents))
 }
 
 /// Bits of an instant's microseconds on the wire: two clocks, or the two ends of a link, may be 134
@@ -143,7 +153,8 @@ mod tests {
         assert_eq!(Kind::of(&[0b0100_1010, 0xFF]), Ok(Kind::Feedback));
         assert_eq!(Kind::of(&[0b0101_1100]), Err(DecodeError::UnknownKind(7)));
         assert_eq!(Kind::of(&[0b0010_0000]), Err(DecodeError::UnknownVersion(1)));
-        assert_eq!(Kind::of(&[0b0100_0001]), Err(DecodeError::NotCanonical));
+        assert_eq!(Kind::of(&[0b0100_0001]), Ok(Kind::Updates2d));
+        assert_eq!(Kind::of(&[0b0100_1001]), Err(DecodeError::NotCanonical));
         assert_eq!(Kind::of(&[]), Err(DecodeError::Truncated));
     }
 }

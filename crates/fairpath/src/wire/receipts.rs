@@ -152,7 +152,7 @@ pub fn decode_feedback(
     bytes: &[u8],
 ) -> Result<Feedback, DecodeError> {
     let mut reader = Reader::new(bytes);
-    let header = pass_header(&mut reader, Kind::Feedback, &Header::default(), near)?;
+    let (header, _) = pass_header(&mut reader, Kind::Feedback, false, &Header::default(), near)?;
     let is_complete = reader.flag(false)?;
     let count = reader.bits(0, COUNT_WIDTH)? as usize;
     if count > reader.bits_left() {
@@ -194,7 +194,7 @@ fn pass_known<P: Pass>(pass: &mut P, feedback: &Feedback) -> Result<(), EncodeEr
     let Feedback { header, is_complete, receipts } = feedback;
     let newest = receipts.last().map_or(PacketNumber(0), |receipt| receipt.packet);
     let walk = |pass: &mut P| {
-        pass_header(pass, Kind::Feedback, header, header.sent_at)?;
+        pass_header(pass, Kind::Feedback, false, header, header.sent_at)?;
         pass.flag(*is_complete)?;
         pass.bits(receipts.len() as u64, COUNT_WIDTH)?;
         pass_receipts(pass, header.sent_at, newest, &mut receipts.clone())

@@ -1,8 +1,9 @@
 //! A batch of DR vectors.
 //!
-//! Common values of the batch come first, once: the ids in ascending order, and three tables of the
-//! generation times, lives and shapes that occur. Each DR vector then names its entry of every
-//! table in as few bits as the table's length needs: none where all agree.
+//! Common values of the batch come first, once: the ids in ascending order, and tables of the
+//! generation times, lives, shapes and parents that occur. Each DR vector then names its entry of
+//! every table in as few bits as the table's length needs: none where all agree. Without parents
+//! there is no table of them; a bit of the header says so.
 
 use super::bits::{Counter, Echo, Pass, Reader, append};
 use super::header::{Header, Kind, instant, pass_header};
@@ -45,6 +46,7 @@ pub struct Updates<V: Planar> {
 ///     generated_at: now,
 ///     motion: MotionKind::Linear.from_state(&tank),
 ///     attitude: None,
+///     parent: None,
 /// };
 /// let mut datagram = Vec::new();
 /// encode_updates(&precision, &Header { sent_at: now, ..Header::default() }, &[vector], &mut datagram)?;
@@ -125,7 +127,7 @@ pub fn decode_updates<V: Planar>(
     bytes: &[u8],
 ) -> Result<Updates<V>, DecodeError> {
     let mut reader = Reader::new(bytes);
-    let header = pass_header(&mut reader, kind_of::<V>(), &Header::default(), near)?;
+    let (header, has_parents) = pass_header(&mut reader, kind_of::<V>(), false, &Header::default(), near)?;
     let count = reader.bits(0, COUNT_WIDTH)? as usize;
     if count * GENERATION_WIDTH as usize > reader.bits_left() {
         return Err(DecodeError::Truncated);
@@ -134,7 +136,8 @@ pub fn decode_updates<V: Planar>(
     if count > 0 {
         let mut ids = vec![0; count];
         pass_ids(&mut reader, &mut ids)?;
-        let shared = pass_shared(&mut reader, precision, header.sent_at, count, &Shared::default())?;
+        let shared =
+            pass_shared(&mut reader, precision, header.sent_at, count, has_parents, &Shared::default())?;
         let mut steps = vec![shared.newest; count];
         for (id, step) in ids.into_iter().zip(&mut steps) {
             let mut vector = blank_vector(id);
@@ -144,6 +147,8 @@ pub fn decode_updates<V: Planar>(
         if Shared::of(&steps, &vectors) != Some(shared) {
             return Err(DecodeError::NotCanonical);
         }
+    } else if has_parents {
+        return Err(DecodeError::NotCanonical);
     }
     reader.finish()?;
     Ok(Updates { header, vectors })
@@ -218,7 +223,8 @@ fn pass_sorted<P: Pass, V: Planar>(
     sorted: &[&DrVector<V>],
 ) -> Result<(), EncodeError> {
     let out_of_range = |_| EncodeError::OutOfRange;
-    pass_header(pass, kind_of::<V>(), header, header.sent_at).map_err(out_of_range)?;
+    let has_parents = sorted.iter().any(|vector| vector.parent.is_some());
+    pass_header(pass, kind_of::<V>(), has_parents, header, header.sent_at).map_err(out_of_range)?;
     pass.bits(sorted.len() as u64, COUNT_WIDTH).map_err(out_of_range)?;
     if sorted.is_empty() {
         return Ok(());
@@ -227,7 +233,7 @@ fn pass_sorted<P: Pass, V: Planar>(
     pass_ids(pass, &mut ids).map_err(out_of_range)?;
     let steps = grid_steps(precision, sorted).ok_or(EncodeError::OutOfRange)?;
     let shared = Shared::of(&steps, sorted.iter().copied()).ok_or(EncodeError::OutOfRange)?;
-    pass_shared(pass, precision, header.sent_at, sorted.len(), &shared).map_err(out_of_range)?;
+    pass_shared(pass, precision, header.sent_at, sorted.len(), has_parents, &shared).map_err(out_of_range)?;
     for (&vector, mut step) in sorted.iter().zip(steps) {
         let passed = pass_vector(pass, precision, &shared, &mut step, &mut vector.clone());
         passed.map_err(|_| EncodeError::NonFinite(vector.entity))?;
@@ -269,6 +275,15 @@ struct Shared {
     ages: Vec<u32>,
     lives: Small,
     shapes: Small,
+    parents: Parents,
+}
+
+/// The parents of a batch.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Parents {
+    /// Whether some DR vector has no parent while another has one.
+    some_have_none: bool,
+    ids: Vec<u32>,
 }
 
 impl Shared {
@@ -284,8 +299,51 @@ impl Shared {
             }
             shared.lives.insert(vector.life.number().into());
             shared.shapes.insert(shape_of(vector));
+            match vector.parent {
+                Some(parent) => shared.parents.insert(parent),
+                None => shared.parents.some_have_none = true,
+            }
         }
+        shared.parents.some_have_none &= !shared.parents.ids.is_empty();
         Some(shared)
+    }
+}
+
+impl Parents {
+    fn insert(&mut self, EntityId(parent): EntityId) {
+        if let Err(at) = self.ids.binary_search(&parent) {
+            self.ids.insert(at, parent);
+        }
+    }
+
+    /// The whole table: whether some have none, the number of ids minus one, and the ids.
+    fn pass<P: Pass>(&self, pass: &mut P, count: usize) -> Result<Self, DecodeError> {
+        let some_have_none = pass.flag(self.some_have_none)?;
+        let others = pass.exp_golomb(self.ids.len().saturating_sub(1) as u64, 0)?;
+        if others >= count as u64 {
+            return Err(DecodeError::OutOfRange);
+        }
+        let mut ids = self.ids.clone();
+        ids.resize(1 + others as usize, 0);
+        pass_ids(pass, &mut ids)?;
+        Ok(Self { some_have_none, ids })
+    }
+
+    /// One entry of the table: none comes first, if some have none.
+    fn pass_member<P: Pass>(
+        &self,
+        pass: &mut P,
+        parent: Option<EntityId>,
+    ) -> Result<Option<EntityId>, DecodeError> {
+        if self.ids.is_empty() {
+            return Ok(None);
+        }
+        let first = usize::from(self.some_have_none);
+        let rank = |EntityId(parent)| first + self.ids.partition_point(|&id| id < parent);
+        let entries = first + self.ids.len();
+        let entry = parent.map_or(0, rank).min(entries - 1);
+        let entry = pass.below(entry as u64, entries as u64)? as usize;
+        Ok(entry.checked_sub(first).map(|at| EntityId(self.ids[at])))
     }
 }
 
@@ -295,6 +353,7 @@ fn pass_shared<P: Pass>(
     precision: &Precision,
     sent_at: SharedInstant,
     count: usize,
+    has_parents: bool,
     shared: &Shared,
 ) -> Result<Shared, DecodeError> {
     let sent_step = sent_at.as_micros().div_euclid(precision.time_step().as_micros());
@@ -303,7 +362,8 @@ fn pass_shared<P: Pass>(
     let ages = pass_ages(pass, count, &shared.ages)?;
     let lives = shared.lives.pass(pass, 4)?;
     let shapes = shared.shapes.pass(pass, SHAPES)?;
-    Ok(Shared { newest, ages, lives, shapes })
+    let parents = if has_parents { shared.parents.pass(pass, count)? } else { Parents::default() };
+    Ok(Shared { newest, ages, lives, shapes, parents })
 }
 
 /// Zero is always among the ages; the greatest follows, then the ages between.
@@ -343,6 +403,7 @@ fn pass_vector<P: Pass, V: Planar>(
     if shape_of(vector) != shape {
         (vector.motion, vector.attitude) = blank(shape)?;
     }
+    vector.parent = shared.parents.pass_member(pass, vector.parent)?;
     pass_numbers(pass, precision, vector)
 }
 
@@ -370,6 +431,7 @@ fn blank_vector<V: Planar>(id: u32) -> DrVector<V> {
         generated_at: SharedInstant::ZERO,
         motion,
         attitude,
+        parent: None,
     }
 }
 

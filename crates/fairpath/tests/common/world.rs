@@ -188,5 +188,6 @@ pub(crate) fn turn(
         generated_at: now,
         motion: kind.from_state(&state),
         attitude: None,
+        parent: None,
     }
 }

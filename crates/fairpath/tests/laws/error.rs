@@ -361,6 +361,7 @@ fn a_dr_vector_is_believed_from_its_generation_on() {
             generated_at: SharedInstant::from_millis(77),
             motion,
             attitude: None,
+            parent: None,
         };
         let t = SharedInstant::from_micros(t_us);
         prop_assert_eq!(Path::from(&vector).position_at(t), vector.position_at(t));

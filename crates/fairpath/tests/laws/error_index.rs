@@ -323,6 +323,7 @@ fn nobody_is_told_of_a_fall_that_has_ended_when_they_hear_of_it() {
             generated_at: now,
             motion: Motion::Linear(Linear { position, velocity }),
             attitude: None,
+            parent: None,
         };
         generation = generation.next();
         dispatcher.on_generated(&vector, TriggerReason::Distance, now);
@@ -557,6 +558,7 @@ fn decide(
             generated_at: at(if index == 0 { 0 } else { 10_000 + 20 * index as i64 }),
             motion: MotionKind::Linear.from_state(&State::moving(Vec2::ZERO, *velocity)),
             attitude: None,
+            parent: None,
         })
         .collect();
     let newest = vectors.last().expect("it moves somehow");
@@ -760,7 +762,8 @@ fn what_jumps_about_does_not_live_at_the_others_expense() {
         let motion =
             Motion::Linear(Linear { position: Vec2::new(any(), any()), velocity: Vec2::new(any(), any()) });
         let (life, generated_at, attitude) = (Life::default(), world.now, None);
-        let vector = DrVector { entity: wild, life, generation, generated_at, motion, attitude };
+        let vector =
+            DrVector { entity: wild, life, generation, generated_at, motion, attitude, parent: None };
         generation = generation.next();
         world.dispatcher.on_generated(&vector, TriggerReason::Distance, world.now);
         triggers += 1;

@@ -68,6 +68,7 @@ fn story(seed: u64, kind: MotionKind, receipt_late_max: f64, lost_receipts: f64)
             generated_at: now,
             motion: kind.from_state(&state),
             attitude: None,
+            parent: None,
         });
         generation = generation.next();
         for _ in 0..random.below(3) {

@@ -207,6 +207,7 @@ impl Sender {
             generated_at: now,
             motion: Motion::Linear(Linear { position, velocity: Vec2::new(1.0, 0.0) }),
             attitude: None,
+            parent: None,
         };
         self.dispatcher.on_generated(&vector, TriggerReason::Distance, now);
         let departures = self.dispatcher.poll_departures(Some(ANNA), now);

@@ -26,6 +26,7 @@ fn vector(kind: MotionKind, state: &State<Vec2>, generated_at_ms: i64) -> DrVect
         generated_at: ms(generated_at_ms),
         motion: kind.from_state(state),
         attitude: None,
+        parent: None,
     }
 }
 

@@ -363,8 +363,10 @@ fn motion<V: Planar>() -> impl Strategy<Value = Motion<V>> {
 fn vector<V: Planar>() -> impl Strategy<Value = DrVector<V>> {
     let attitude = option::weighted(0.3, (orientation(), vector3()));
     let time = prop_oneof![4 => Just(0), 4 => 0..40i64, 1 => 0..5_000i64, 1 => -10..100_000_000i64];
-    (motion(), attitude, time, any::<u8>(), prop_oneof![Just(0), any::<u8>()]).prop_map(
-        |(motion, attitude, millis_ago, generation, life)| DrVector {
+    let parent = option::weighted(0.1, prop_oneof![3 => 0..9u32, 1 => any::<u32>()]);
+    (motion(), attitude, time, any::<u8>(), prop_oneof![Just(0), any::<u8>()], parent).prop_map(
+        |(motion, attitude, millis_ago, generation, life, parent)| DrVector {
+            parent: parent.map(EntityId),
             motion,
             attitude: attitude.map(|(orientation, spin)| Attitude {
                 orientation: V::from_quat(orientation),
@@ -386,6 +388,7 @@ fn plain<V: Planar>() -> DrVector<V> {
         generated_at: SharedInstant::ZERO,
         motion: Motion::Linear(Linear { position: V::ZERO, velocity: V::ZERO }),
         attitude: None,
+        parent: None,
     }
 }
 

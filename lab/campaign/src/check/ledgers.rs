@@ -139,7 +139,7 @@ impl LedgerCheck {
         if before.is_some_and(|before| before.generated_at >= vector.generated_at) {
             return;
         }
-        if let Some(before) = before.filter(|before| before.life == vector.life) {
+        if let Some(before) = before.filter(|before| before.shares_life(vector)) {
             let frozen = |vector: &DrVector<Vec2>| placed(vector, now, self.horizon);
             page.jumps += frozen(&before).distance(frozen(vector));
         }
@@ -197,7 +197,7 @@ impl FollowedPath {
             let (exported, next_export) = in_force(&exports.pieces, at);
             let next = [next_arrival, next_export].into_iter().flatten().fold(until, SharedInstant::min);
             if let (Some(followed), Some(exported)) = (followed, exported)
-                && followed.life == exported.life
+                && followed.shares_life(exported)
             {
                 let is_same =
                     followed.generated_at == exported.generated_at && next <= followed.generated_at + horizon;

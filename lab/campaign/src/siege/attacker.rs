@@ -426,7 +426,7 @@ impl Attacker {
 fn straight(entity: EntityId, position: Vec2, now: SharedInstant) -> DrVector<Vec2> {
     let motion = Motion::Linear(Linear { position, velocity: Vec2::new(5.0, 0.0) });
     let (life, generation) = (Life::default(), Generation::default());
-    DrVector { entity, life, generation, generated_at: now, motion, attitude: None }
+    DrVector { entity, life, generation, generated_at: now, motion, attitude: None, parent: None }
 }
 
 fn turn_a_bit(bytes: &mut [u8], random: &mut Random) {

@@ -109,6 +109,7 @@ impl Predictor for LiveLine {
             generated_at: SharedInstant::ZERO,
             motion: MotionKind::Linear.from_state(&State::moving(body.position, body.velocity)),
             attitude: None,
+            parent: None,
         };
         self.path.clear();
         self.path.push(body.position);

@@ -1,6 +1,7 @@
 use std::any::type_name;
 
 use super::{Client, ClientEvent};
+use crate::forecast::Forecast;
 use crate::number::EntityId;
 use crate::session::value::{decode, encode};
 use crate::session::{CallError, ClientId, Delivery, ObjectError, Party, Value};
@@ -109,6 +110,27 @@ impl<V: Planar> ClientFrame<'_, V> {
     /// state instead.
     pub fn draw(&mut self, object: EntityId) -> Option<State<V>> {
         self.session.draw(object, self.now)
+    }
+
+    /// Attaches an object that this client owns to a moving parent, or detaches it. From then on its
+    /// states are relative to the parent: positions and orientations in the parent's axes.
+    pub fn attach(&mut self, object: EntityId, parent: Option<EntityId>) -> Result<(), ObjectError> {
+        self.session.attach(object, parent)
+    }
+
+    /// Returns the parent of an object.
+    pub fn parent(&self, object: EntityId) -> Option<EntityId> {
+        self.session.parent(object)
+    }
+
+    /// Sets the forecast that chooses the motions to send for an object that this client owns; `None`:
+    /// the class's motion model. See [`Forecast`].
+    pub fn set_forecast(
+        &mut self,
+        object: EntityId,
+        forecast: Option<Box<dyn Forecast<V>>>,
+    ) -> Result<(), ObjectError> {
+        self.session.set_forecast(object, forecast)
     }
 
     /// Returns where an object is now, without smoothing: for hits and other decisions.

@@ -2,6 +2,7 @@
 
 use super::{Client, ClientEvent, Phase, SERVER, dispatcher};
 use crate::session::CloseReason;
+use crate::session::attach::Attachments;
 use crate::session::channel::Channel;
 use crate::session::limits::RESUME_WITHIN;
 use crate::time::LocalInstant;
@@ -53,6 +54,8 @@ impl<V: Planar> Client<V> {
         let fresh = self.new_channel();
         let channel = std::mem::replace(&mut self.channel, fresh);
         self.objects.clear();
+        self.attachments = Attachments::default();
+        self.resting.clear();
         self.early.clear();
         self.ids.clear();
         self.dispatcher = dispatcher(self.horizon, &self.random);

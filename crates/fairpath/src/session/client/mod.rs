@@ -1,5 +1,6 @@
 //! The client's end of a session.
 
+mod attach;
 mod config;
 mod event;
 mod frame;
@@ -16,11 +17,13 @@ use std::ops::Range;
 use crate::clock::{ClockSync, Request};
 use crate::converge::Convergence;
 use crate::dr_vector::DrVector;
+use crate::forecast::Forecast;
 use crate::number::{EntityId, ReceiverId};
 use crate::owner::{OBSERVED_AHEAD_MAX, OBSERVED_LATE_MAX, Owner};
 use crate::place::{Placement, Replica};
 use crate::random::Random;
 use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig};
+use crate::session::attach::Attachments;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
 use crate::session::limits::{
@@ -61,6 +64,11 @@ pub struct Client<V: Planar> {
     placement: Placement,
     dispatcher: Dispatcher<V>,
     objects: BTreeMap<EntityId, Object<V>>,
+    attachments: Attachments,
+    /// World states of objects whose parent is gone, until they follow another DR vector.
+    resting: BTreeMap<EntityId, State<V>>,
+    /// The newest time that this client was told.
+    clock_read: Option<Now>,
     /// Replicas of objects that have not entered yet.
     early: BTreeMap<EntityId, Replica<V>>,
     /// Independent messages that came before the greeting or the clock's synchronisation.
@@ -148,6 +156,9 @@ impl<V: Planar> Client<V> {
             placement: Placement::default(),
             dispatcher,
             objects: BTreeMap::new(),
+            attachments: Attachments::default(),
+            resting: BTreeMap::new(),
+            clock_read: None,
             early: BTreeMap::new(),
             early_unordered: Vec::new(),
             ids: VecDeque::new(),
@@ -233,7 +244,7 @@ impl<V: Planar> Client<V> {
     }
 
     /// Reports the true state of an object that this client owns, true for `now`; call it every
-    /// frame.
+    /// frame. With a [`parent`](Self::parent) the state is relative to the parent.
     pub fn observe(
         &mut self,
         object: EntityId,
@@ -253,30 +264,45 @@ impl<V: Planar> Client<V> {
         now: LocalInstant,
     ) -> Result<(), ObjectError> {
         let shared = self.clock_now(now).ok_or(ObjectError::NoSession)?.shared;
+        self.mine(object)?;
+        self.check_parent(object)?;
         let Role::Mine(owner, _) = &mut self.mine(object)?.role else {
             return Err(ObjectError::NotOwner(object));
         };
         check_instant(object, at - now)?;
         let export = owner.observe(observation, shared + (at - now)).map_err(ObjectError::from)?;
         if let Some(export) = export {
+            self.follow_parent(object, export.vector.parent);
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
         }
         Ok(())
     }
 
-    /// Returns the state of an object at `now`, for simulation; `None` before its first DR vector.
+    /// Sets the forecast that chooses the motions to send for an object that this client owns;
+    /// `None`: the class's motion model.
+    pub fn set_forecast(
+        &mut self,
+        object: EntityId,
+        forecast: Option<Box<dyn Forecast<V>>>,
+    ) -> Result<(), ObjectError> {
+        let Role::Mine(owner, _) = &mut self.mine(object)?.role else {
+            return Err(ObjectError::NotOwner(object));
+        };
+        owner.set_forecast(forecast);
+        Ok(())
+    }
+
+    /// Returns the world state of an object at `now`, for simulation; `None` before its first DR
+    /// vector, or before that of a parent.
     ///
     /// For an object that this client owns, it returns what the other peers predict.
     pub fn place(&mut self, object: EntityId, now: LocalInstant) -> Option<State<V>> {
         let now = self.clock_now(now)?;
-        match &self.objects.get(&object)?.role {
-            Role::Mine(owner, _) => Some(owner.exported()?.state_at(now.shared)),
-            Role::Theirs(replica) => replica.place(now),
-        }
+        self.in_world(object, now, Replica::place)
     }
 
     /// Returns the DR vector that [`place`](Self::place) uses; for an object that this client owns,
-    /// the newest exported one.
+    /// the newest exported one. Its motion is relative to its parent, if it has one.
     pub fn followed(&self, object: EntityId) -> Option<&DrVector<V>> {
         match &self.objects.get(&object)?.role {
             Role::Mine(owner, _) => owner.exported(),
@@ -284,13 +310,11 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Returns the state of an object to draw: [`place`](Self::place) with smoothed corrections.
+    /// Returns the world state of an object to draw: [`place`](Self::place) with smoothed
+    /// corrections of the object and of its parents.
     pub fn draw(&mut self, object: EntityId, now: LocalInstant) -> Option<State<V>> {
         let now = self.clock_now(now)?;
-        match &self.objects.get(&object)?.role {
-            Role::Mine(owner, _) => Some(owner.exported()?.state_at(now.shared)),
-            Role::Theirs(replica) => replica.draw(now),
-        }
+        self.in_world(object, now, Replica::draw)
     }
 
     /// Sets a state group of an object that this client owns. An unchanged value is not sent.
@@ -577,7 +601,8 @@ impl<V: Planar> Client<V> {
 
     /// Returns both clocks, once there has been a session.
     pub fn clock_now(&mut self, now: LocalInstant) -> Option<Now> {
-        self.clock.now(now)
+        self.clock_read = self.clock.now(now);
+        self.clock_read
     }
 
     /// Returns the greatest possible error of the shared clock.
@@ -597,6 +622,8 @@ impl<V: Planar> Client<V> {
     }
 
     fn forget(&mut self, object: EntityId) -> bool {
+        self.rest_children(object);
+        self.follow_parent(object, None);
         self.channel.forget(object);
         self.dispatcher.remove(object);
         self.objects.remove(&object).is_some()

@@ -42,8 +42,8 @@ impl<V: Planar> Client<V> {
     fn accept(&mut self, vector: &DrVector<V>, sent_at: SharedInstant, now: Now) -> Acceptance {
         let arrival =
             Arrival { now, waited: sent_at - vector.generated_at, travelled: self.channel.one_way() };
-        match self.objects.get_mut(&vector.entity).map(|object| &mut object.role) {
-            Some(Role::Theirs(replica)) => replica.accept(vector, &arrival),
+        match self.objects.get(&vector.entity).map(|object| &object.role) {
+            Some(Role::Theirs(_)) => self.follow(vector, &arrival),
             Some(Role::Mine(..)) => Acceptance::Stale,
             None => {
                 if self.early.len() >= EARLY_MAX && !self.early.contains_key(&vector.entity) {
@@ -220,6 +220,7 @@ impl<V: Planar> Client<V> {
             let waited = sent_at - vector.generated_at;
             replica.accept(&vector, &Arrival { now, waited, travelled: self.channel.one_way() });
         }
+        self.follow_parent(object, replica.followed().and_then(|followed| followed.parent));
         let role = Role::Theirs(Box::new(replica));
         let mut known = Object::new(class, Party::Server, term, creation, role);
         known.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();

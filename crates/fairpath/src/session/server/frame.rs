@@ -1,6 +1,7 @@
 use std::any::type_name;
 
 use super::{Server, ServerEvent};
+use crate::forecast::Forecast;
 use crate::number::EntityId;
 use crate::session::value::{decode, encode};
 use crate::session::{CallError, ClientId, Delivery, ObjectError, Party, Value};
@@ -91,6 +92,27 @@ impl<V: Planar> ServerFrame<'_, V> {
     /// without a way between.
     pub fn jump(&mut self, object: EntityId, state: State<V>, at: SharedInstant) -> Result<(), ObjectError> {
         self.session.observe_at(object, Observation::Jumped(state), at, self.now)
+    }
+
+    /// Attaches an object that the server owns to a moving parent, or detaches it. From then on its
+    /// states are relative to the parent: positions and orientations in the parent's axes.
+    pub fn attach(&mut self, object: EntityId, parent: Option<EntityId>) -> Result<(), ObjectError> {
+        self.session.attach(object, parent)
+    }
+
+    /// Returns the parent of an object.
+    pub fn parent(&self, object: EntityId) -> Option<EntityId> {
+        self.session.parent(object)
+    }
+
+    /// Sets the forecast that chooses the motions to send for an object that the server owns; `None`:
+    /// the class's motion model. See [`Forecast`].
+    pub fn set_forecast(
+        &mut self,
+        object: EntityId,
+        forecast: Option<Box<dyn Forecast<V>>>,
+    ) -> Result<(), ObjectError> {
+        self.session.set_forecast(object, forecast)
     }
 
     /// Returns where an object of any owner is now. For an object of the server it is what clients

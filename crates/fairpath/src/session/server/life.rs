@@ -38,8 +38,8 @@ impl<V: Planar> Server<V> {
                 (client, Outcome::New(first, IDS_PER_GRANT), ServerEvent::Joined { client, bearer })
             }
         };
-        self.attach(client, id, now);
-        let member = self.members.get_mut(&client).expect("attached above");
+        self.bind(client, id, now);
+        let member = self.members.get_mut(&client).expect("bound above");
         member.channel.greet(Message::Welcome(Welcome {
             client,
             token: member.token,
@@ -120,7 +120,7 @@ impl<V: Planar> Server<V> {
         Ok(client)
     }
 
-    fn attach(&mut self, client: ClientId, id: ConnectionId, now: SharedInstant) {
+    fn bind(&mut self, client: ClientId, id: ConnectionId, now: SharedInstant) {
         let Some(member) = self.members.get_mut(&client) else { return };
         (member.connection, member.detached_at, member.heard_at) = (Some(id), None, now);
         if let Some(connection) = self.connections.get_mut(&id) {

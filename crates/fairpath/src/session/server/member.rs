@@ -4,6 +4,7 @@ use super::ConnectionId;
 use super::waiting::Waiting;
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
+use crate::place::Acceptance;
 use crate::session::Token;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
@@ -29,7 +30,8 @@ pub(super) struct Member<V: Planar> {
     pub(super) owned: BTreeSet<EntityId>,
     /// Granted ids that are not used yet.
     pub(super) granted: BTreeSet<u32>,
-    /// DR vectors, with send times, of objects with granted ids whose creation has not arrived.
+    /// DR vectors, with send times, of objects whose creation, or that of their parent, has not
+    /// arrived: datagrams overtake streams.
     pub(super) early: BTreeMap<EntityId, (DrVector<V>, SharedInstant)>,
     /// A reliable message did not fit into the outbox: the session must end.
     pub(super) is_overfull: bool,
@@ -58,6 +60,16 @@ impl<V: Planar> Member<V> {
             requests: bucket(REQUESTS_PER_SEC, REQUESTS_BURST),
             refusals: bucket(REFUSALS_PER_SEC, REFUSALS_BURST),
         }
+    }
+
+    /// Keeps a DR vector until a creation arrives, unless a newer one is kept.
+    pub(super) fn keep_early(&mut self, vector: &DrVector<V>, sent_at: SharedInstant) -> Acceptance {
+        let kept = self.early.get(&vector.entity);
+        if kept.is_some_and(|(kept, _)| vector.generated_at <= kept.generated_at) {
+            return Acceptance::Stale;
+        }
+        self.early.insert(vector.entity, (*vector, sent_at));
+        Acceptance::Used
     }
 
     pub(super) fn on_heard(&mut self, bytes: usize, now: SharedInstant) {

@@ -1,5 +1,6 @@
 //! The server's end of its clients' sessions.
 
+mod attach;
 mod config;
 mod event;
 mod frame;
@@ -16,6 +17,7 @@ pub use config::{Admission, AdmitAll, ServerConfig};
 pub use event::ServerEvent;
 pub use frame::ServerFrame;
 
+use super::attach::Attachments;
 use super::client::{check_group, check_instant, watch};
 use super::error::{CallError, CloseReason, ObjectError};
 use super::id_blocks::IdBlocks;
@@ -28,6 +30,7 @@ use super::queues::Queues;
 use super::scope::Scope;
 use super::statistics::Statistics;
 use super::{ClassId, ClientId, Delivery, Party, Protocol, Token};
+use crate::forecast::Forecast;
 use crate::number::EntityId;
 use crate::place::{Relay, Replica};
 use crate::random::Random;
@@ -61,6 +64,7 @@ pub struct Server<V: Planar> {
     members: BTreeMap<ClientId, Member<V>>,
     next_client: u32,
     objects: BTreeMap<EntityId, Object<V>>,
+    attachments: Attachments,
     ids: IdBlocks,
     /// Ids for the server's own objects.
     own_ids: Range<u32>,
@@ -96,6 +100,7 @@ impl<V: Planar> Server<V> {
             members: BTreeMap::new(),
             next_client: 0,
             objects: BTreeMap::new(),
+            attachments: Attachments::default(),
             ids: IdBlocks::default(),
             own_ids: 0..0,
             latest: SharedInstant::from_micros(i64::MIN),
@@ -149,13 +154,14 @@ impl<V: Planar> Server<V> {
         Ok(object)
     }
 
-    /// Destroys an object of any owner.
+    /// Destroys an object of any owner. Objects attached to it stay where they are, at rest, until
+    /// their owners attach them to another parent or to none.
     pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
         if self.remove(object) { Ok(()) } else { Err(ObjectError::Unknown(object)) }
     }
 
     /// Reports the true state of an object that the server owns, true for `now`; call it every
-    /// frame.
+    /// frame. With a [`parent`](Self::parent) the state is relative to the parent.
     pub fn observe(
         &mut self,
         object: EntityId,
@@ -174,6 +180,8 @@ impl<V: Planar> Server<V> {
         at: SharedInstant,
         now: SharedInstant,
     ) -> Result<(), ObjectError> {
+        self.latest = self.latest.max(now);
+        self.check_parent(object)?;
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
         let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
         check_instant(object, at - now)?;
@@ -184,9 +192,23 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// Returns the state of an object at `now`; `None` before its first DR vector.
+    /// Sets the forecast that chooses the motions to send for an object that the server owns; `None`:
+    /// the class's motion model.
+    pub fn set_forecast(
+        &mut self,
+        object: EntityId,
+        forecast: Option<Box<dyn Forecast<V>>>,
+    ) -> Result<(), ObjectError> {
+        let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
+        let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
+        owner.set_forecast(forecast);
+        Ok(())
+    }
+
+    /// Returns the world state of an object at `now`; `None` before its first DR vector, or before
+    /// that of a parent.
     pub fn place(&self, object: EntityId, now: SharedInstant) -> Option<State<V>> {
-        self.objects.get(&object)?.place(now)
+        attach::in_world(&self.objects, object, now)
     }
 
     /// Sets a state group of an object that the server owns, or a group that the class reserves for
@@ -334,6 +356,7 @@ impl<V: Planar> Server<V> {
 
     /// Handles bytes from an ordered stream.
     pub fn handle_stream(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) {
+        self.latest = now;
         let Some(connection) = self.connections.get_mut(&id).filter(|it| it.closing.is_none()) else {
             return;
         };
@@ -384,6 +407,7 @@ impl<V: Planar> Server<V> {
     /// earlier: with many clients it is expensive to ask after each datagram, and receipts alone
     /// rarely change it.
     pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> bool {
+        self.latest = now;
         let Some(client) = self.client_of(id) else { return false };
         let Some(member) = self.members.get_mut(&client) else { return false };
         member.on_heard(0, now);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::attach::in_world;
 use super::{Server, ServerEvent};
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
@@ -43,6 +44,7 @@ impl<V: Planar> Object<V> {
         Self { class, owner, term: 0, creation, groups: BTreeMap::new(), role, is_showable: false }
     }
 
+    /// Returns the placed state, relative to [`carried_by`](Self::carried_by).
     pub(super) fn place(&self, now: SharedInstant) -> Option<State<V>> {
         match &self.role {
             Role::Mine(owner) => Some(owner.exported()?.state_at(now)),
@@ -58,9 +60,21 @@ impl<V: Planar> Object<V> {
         }
     }
 
-    fn sight(&self, object: EntityId, now: SharedInstant) -> ScopeObject<'_, V> {
+    /// Returns the parent in the newest DR vector.
+    pub(super) fn carried_by(&self) -> Option<EntityId> {
+        self.newest()?.parent
+    }
+
+    fn sight<'a>(
+        &'a self,
+        object: EntityId,
+        objects: &BTreeMap<EntityId, Self>,
+        now: SharedInstant,
+    ) -> ScopeObject<'a, V> {
         let Self { class, owner, creation, .. } = self;
-        ScopeObject { object, class: *class, owner: *owner, creation, state: self.place(now) }
+        let state =
+            if self.carried_by().is_some() { in_world(objects, object, now) } else { self.place(now) };
+        ScopeObject { object, class: *class, owner: *owner, creation, state }
     }
 }
 
@@ -113,10 +127,10 @@ impl<V: Planar> Server<V> {
 
     /// Queues the objects that enter the view of these clients. Returns those that leave it.
     fn look_through_scope(&mut self, clients: &[ClientId], now: SharedInstant) -> Vec<(ClientId, EntityId)> {
-        let Self { members, objects, scope, .. } = self;
+        let Self { members, objects, scope, attachments, .. } = self;
         let showable = objects.iter().filter(|(_, known)| known.is_showable);
         let sights: Vec<ScopeObject<'_, V>> = match scope {
-            Some(_) => showable.clone().map(|(object, known)| known.sight(*object, now)).collect(),
+            Some(_) => showable.clone().map(|(object, known)| known.sight(*object, objects, now)).collect(),
             None => Vec::new(),
         };
         let sight_of = |object: &EntityId| {
@@ -132,6 +146,9 @@ impl<V: Planar> Server<V> {
                     let is_seen = |object| member.seen.contains(&object);
                     let mut chosen = scope.choose(*client, &sights, &eyes, &is_seen);
                     chosen.extend(&member.owned);
+                    let parents: Vec<EntityId> =
+                        chosen.iter().flat_map(|object| attachments.ancestors(*object)).collect();
+                    chosen.extend(parents);
                     chosen
                 }
                 None => {
@@ -149,13 +166,16 @@ impl<V: Planar> Server<V> {
     }
 
     fn look(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
-        let Self { members, objects, scope, .. } = self;
+        let Self { members, objects, scope, attachments, .. } = self;
         let (Some(member), Some(known)) = (members.get(&client), objects.get(&object)) else { return };
         let is_seen = member.seen.contains(&object);
         let is_to_be_seen = match scope {
             Some(scope) if known.owner != Party::Client(client) => {
-                let eyes = member.owned.iter().filter_map(|eye| Some(objects.get(eye)?.sight(*eye, now)));
-                scope.sees(client, &known.sight(object, now), &eyes.collect::<Vec<_>>(), is_seen)
+                let eyes =
+                    member.owned.iter().filter_map(|eye| Some(objects.get(eye)?.sight(*eye, objects, now)));
+                let sight = known.sight(object, objects, now);
+                scope.sees(client, &sight, &eyes.collect::<Vec<_>>(), is_seen)
+                    || attachments.children(object).any(|child| member.seen.contains(&child))
             }
             _ => true,
         };
@@ -171,13 +191,20 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Announces an object to a client.
+    /// Announces an object and its parents to a client, unless the client knows them.
     pub(super) fn enter(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
+        let Some(member) = self.members.get_mut(&client) else { return };
+        member.waiting.remove(object);
+        if !member.seen.insert(object) {
+            return;
+        }
+        if let Some(parent) = self.attachments.parent(object) {
+            self.enter(client, parent, now);
+        }
         let rates = self.class_of(object).map(|class| class.rates).unwrap_or_default();
         let (Some(known), Some(member)) = (self.objects.get(&object), self.members.get_mut(&client)) else {
             return;
         };
-        member.seen.insert(object);
         let motion =
             known.newest().map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
         let announcement = Announcement {
@@ -209,7 +236,9 @@ impl<V: Planar> Server<V> {
 
     /// Removes an object for every peer except the client that destroyed it.
     pub(super) fn remove_by(&mut self, object: EntityId, by: Option<ClientId>) -> bool {
+        self.settle_children(object);
         let Some(removed) = self.objects.remove(&object) else { return false };
+        self.attachments.follow(object, None);
         self.disown(removed.owner, object);
         self.ids.free(object.0, self.latest);
         for client in self.members.keys().copied().collect::<Vec<_>>() {
@@ -236,6 +265,7 @@ impl<V: Planar> Server<V> {
             && let Some(member) = self.members.get_mut(&client)
         {
             member.owned.remove(&object);
+            member.early.remove(&object);
         }
     }
 

@@ -75,6 +75,9 @@ impl<V: Planar> Server<V> {
         if replica.followed().is_some_and(|believed| vector.generated_at <= believed.generated_at) {
             return Ok(Acceptance::Stale);
         }
+        if let Err(refusal) = self.check_parent_of(client, vector) {
+            return self.keep_for_parent(client, vector, sent_at, refusal);
+        }
         let vector = self.intercept(client, vector, now)?;
         self.believe(client, &vector, sent_at, now)
     }
@@ -92,12 +95,22 @@ impl<V: Planar> Server<V> {
             let was_real = self.ids.was_given(vector.entity.0);
             return if was_real { Ok(Acceptance::Stale) } else { Err(Refusal::UnknownObject) };
         }
-        let known = member.early.get(&vector.entity);
-        if known.is_some_and(|(known, _)| vector.generated_at <= known.generated_at) {
-            return Ok(Acceptance::Stale);
+        Ok(member.keep_early(vector, sent_at))
+    }
+
+    /// Keeps a DR vector whose parent the client has created, if that message has not arrived.
+    fn keep_for_parent(
+        &mut self,
+        client: ClientId,
+        vector: &DrVector<V>,
+        sent_at: SharedInstant,
+        refusal: Refusal,
+    ) -> Result<Acceptance, Refusal> {
+        let member = self.members.get_mut(&client).ok_or(refusal)?;
+        if !vector.parent.is_some_and(|parent| member.granted.contains(&parent.0)) {
+            return Err(refusal);
         }
-        member.early.insert(vector.entity, (*vector, sent_at));
-        Ok(Acceptance::Used)
+        Ok(member.keep_early(vector, sent_at))
     }
 
     /// Returns the update after all interceptors.
@@ -117,8 +130,9 @@ impl<V: Planar> Server<V> {
         for interceptor in &mut self.interceptors {
             interceptor.check(&update, &mut checked)?;
         }
-        // An interceptor cannot change the entity or the time.
-        checked = DrVector { entity: vector.entity, generated_at: vector.generated_at, ..checked };
+        // An interceptor cannot change the entity, the time or the parent.
+        let DrVector { entity, generated_at, parent, .. } = *vector;
+        checked = DrVector { entity, generated_at, parent, ..checked };
         if checked == *vector {
             return Ok(checked);
         }
@@ -162,6 +176,7 @@ impl<V: Planar> Server<V> {
 
     /// Passes a DR vector to the dispatcher, for every viewer of the object.
     pub(super) fn spread_motion(&mut self, vector: &DrVector<V>, reason: TriggerReason, now: SharedInstant) {
+        self.follow_parent(vector, now);
         self.dispatcher.on_generated(vector, reason, now);
         let Some(object) = self.objects.get_mut(&vector.entity) else { return };
         if !std::mem::replace(&mut object.is_showable, true) {
@@ -178,7 +193,7 @@ impl<V: Planar> Server<V> {
     /// Infers why a client generated a DR vector: a heartbeat repeats what receivers predict.
     fn reason_for(&self, vector: &DrVector<V>) -> TriggerReason {
         let Some(before) = self.dispatcher.newest(vector.entity) else { return TriggerReason::Born };
-        if before.life != vector.life {
+        if !before.shares_life(vector) {
             return TriggerReason::Jumped;
         }
         let tolerance = self.config.dispatcher.liveness.map_or(0.0, |liveness| liveness.tolerance);
@@ -307,9 +322,9 @@ impl<V: Planar> Server<V> {
         self.events.push_back(ServerEvent::Created { object, class, creation: creation_payload, by: client });
         let first = decode_motion(self.config.protocol.precision(), object, &motion, now);
         // Of the DR vector in the announcement and one that overtook it, the newer counts.
-        for (vector, sent_at) in first.into_iter().chain(early) {
+        for (vector, sent_at) in first.into_iter().chain(early).chain(self.take_children(client, object)) {
             if let Err(refusal) = self.accept(client, &vector, sent_at, now) {
-                self.refuse(client, object, refusal, now);
+                self.refuse(client, vector.entity, refusal, now);
             }
         }
     }
@@ -327,6 +342,16 @@ impl<V: Planar> Server<V> {
             protocol.state_payload(*class, *group, bytes.clone()).ok_or(Refusal::WrongType)?;
         }
         protocol.creation_payload(*class, creation.clone()).ok_or(Refusal::WrongType)
+    }
+
+    /// Returns DR vectors of existing objects that came before the creation of their parent.
+    fn take_children(&mut self, client: ClientId, parent: EntityId) -> Vec<(DrVector<V>, SharedInstant)> {
+        let Self { members, objects, .. } = self;
+        let Some(member) = members.get_mut(&client) else { return Vec::new() };
+        let is_child = |object: &EntityId, (vector, _): &mut (DrVector<V>, SharedInstant)| {
+            vector.parent == Some(parent) && objects.contains_key(object)
+        };
+        member.early.extract_if(.., is_child).map(|(_, kept)| kept).collect()
     }
 
     /// Marks an id as used; grants more when few are left. Returns a DR vector that came early.
