@@ -30,13 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = NetClientConfig::new(Trust::Pinned(vec![server.fingerprint()]));
     let client = NetClient::connect(server.address(), config, session)?;
 
-    let ship = server.frame(|session, now| session.create(SHIP, b"Nautilus", now))?;
+    let ship = server.with_session(|session, now| session.create(SHIP, b"Nautilus", now))?;
     let mut seen = 0;
     for frame in 0.. {
         let x = 0.05 * f64::from(frame);
         let truth = State::moving(Vec2::new(x, 0.0), Vec2::new(3.0, 0.0));
-        server.frame(|session, now| session.observe(ship, Observation::Moved(truth), now))?;
-        if let Some(placed) = client.frame(|session, now| session.place(ship, now)) {
+        server.with_session(|session, now| session.observe(ship, Observation::Moved(truth), now))?;
+        if let Some(placed) = client.with_session(|session, now| session.place(ship, now)) {
             println!("the ship is at {x:.2}, the client places it at {:.2}", placed.position.x);
             seen += 1;
         }

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     while hailed != [true, true] {
         for (index, (side, client)) in clients.iter().enumerate() {
-            client.frame(|session, now| -> Result<(), Box<dyn Error>> {
+            client.with_session(|session, now| -> Result<(), Box<dyn Error>> {
                 while let Some(event) = session.poll_event() {
                     match event {
                         ClientEvent::Connected(_) => ships[index] = Some(session.create(SHIP, b"", now)?),
@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (index, (_, client)) in clients.iter().enumerate() {
         let statistics = client.status().session;
         let other = ships[1 - index].expect("they have hailed each other");
-        let placed = client.frame(|session, now| session.place(other, now));
+        let placed = client.with_session(|session, now| session.place(other, now));
         println!(
             "client {index}: sent {} bytes in {} datagrams, lost {:.0} % of the received ones, places the other ship at {:?}",
             statistics.bytes_sent,

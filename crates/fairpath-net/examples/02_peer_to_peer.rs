@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in NAMES {
         let config = NetPeerConfig::new(any_port, Identity::local(&[])?, classes.clone());
         let peer = NetPeer::<Vec2>::bind(config, Box::new(Broadcast))?;
-        let ship = peer.frame(|session, now| session.create(SHIP, name.as_bytes(), now))?;
+        let ship = peer.with_session(|session, now| session.create(SHIP, name.as_bytes(), now))?;
         let room = Announcement::new("ships", name).with_attribute("room", "blue");
         peer.join(lobby_address.clone(), room)?;
         peers.push((peer, ship));
@@ -51,7 +51,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     while samples[1..].iter().any(|seen| *seen < 4) {
         for (which, (peer, ship)) in peers.iter().enumerate() {
             // The peer's own entities are in its own session, as on a server …
-            peer.frame(|session, now| session.observe(*ship, Observation::Moved(truth(which, now)), now))?;
+            peer.with_session(|session, now| {
+                session.observe(*ship, Observation::Moved(truth(which, now)), now)
+            })?;
             while let Some(event) = peer.poll_event() {
                 if let PeerEvent::Connected(other) = event {
                     connections += 1;

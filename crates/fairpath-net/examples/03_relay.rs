@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     while !is_refused {
         // Ann observes her ship; an update leaves whenever she turns.
-        ann.frame(|session, now| -> Result<(), Box<dyn Error>> {
+        ann.with_session(|session, now| -> Result<(), Box<dyn Error>> {
             if anns.is_none() && session.is_connected() {
                 anns = Some(session.create(SHIP, b"Ann", now)?);
             }
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             Ok(())
         })?;
-        bob.frame(|session, now| -> Result<(), Box<dyn Error>> {
+        bob.with_session(|session, now| -> Result<(), Box<dyn Error>> {
             while let Some(event) = session.poll_event() {
                 if let ClientEvent::Refused { refusal, .. } = event {
                     println!("the server refuses Bob's update: {refusal}");
@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         sleep(Duration::from_millis(16));
     }
-    let seen = bobs.and_then(|ship| ann.frame(|session, now| session.place(ship, now)));
+    let seen = bobs.and_then(|ship| ann.with_session(|session, now| session.place(ship, now)));
     println!("the speed at which Ann sees Bob: {:?}", seen.map(|state| state.velocity.x));
     Ok(())
 }

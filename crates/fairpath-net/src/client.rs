@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use fairpath::session::{Budget, Client, Statistics};
+use fairpath::session::{Budget, Client, ClientFrame, Statistics};
 use fairpath::time::LocalInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::QuicClientConfig;
@@ -79,6 +79,8 @@ impl NetClientConfig {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
+    /// The text is no address, or the name has none.
+    Address(io::Error),
     /// A trusted certificate cannot be used.
     Trust(rustls::Error),
     /// The [`server_name`](NetClientConfig::server_name) is no DNS name and no IP address.
@@ -194,14 +196,23 @@ impl<V: Planar> NetClient<V> {
     /// # Panics
     /// Inside another `frame` of this client on the same thread: use that frame's session.
     #[track_caller]
-    pub fn frame<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
-        self.shared.with(turn)
+    pub fn frame<R>(&self, turn: impl FnOnce(&mut ClientFrame<'_, V>) -> R) -> R {
+        self.shared.with(|session, now| turn(&mut session.frame(now)))
     }
 
     /// Does what [`frame`](Self::frame) does, and returns an error where `frame` panics: inside
     /// another `frame` of this client on the same thread.
-    pub fn try_frame<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> Result<R, InFrame> {
-        self.shared.try_with(turn)
+    pub fn try_frame<R>(&self, turn: impl FnOnce(&mut ClientFrame<'_, V>) -> R) -> Result<R, InFrame> {
+        self.shared.try_with(|session, now| turn(&mut session.frame(now)))
+    }
+
+    /// Gives access to the session below the typed [`frame`](Self::frame), with plain bytes.
+    ///
+    /// # Panics
+    /// Inside another `frame` of this client on the same thread: use that frame's session.
+    #[track_caller]
+    pub fn with_session<R>(&self, turn: impl FnOnce(&mut Client<V>, LocalInstant) -> R) -> R {
+        self.shared.with(turn)
     }
 
     /// Blocks until the session has an event or [`poll_problem`](Self::poll_problem) a problem, for
@@ -703,6 +714,12 @@ impl<V: Planar> Inbound for ClientInbound<V> {
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Address(error) => {
+                write!(
+                    f,
+                    "cannot connect: {error}; give a name or an address and a port, such as 192.0.2.7:7777"
+                )
+            }
             Self::Trust(error) => write!(f, "cannot use a trusted certificate: {error}"),
             Self::ServerName(name) => {
                 write!(f, "cannot use the server name {name:?}: give a DNS name or an IP address")

@@ -93,10 +93,11 @@ impl Identity {
     /// | macOS | `~/Library/Application Support` |
     /// | Windows | `%LOCALAPPDATA%` |
     ///
-    /// On Unix only the user may read the file. It is replaced when the certificate has expired,
-    /// after [`LOCAL_DAYS`](Self::LOCAL_DAYS), because browsers refuse it then. **The fingerprint
-    /// changes with it.** Native clients with [`Trust::Pinned`] accept a certificate of any age:
-    /// for a pin that lasts, [`save`](Self::save) an identity once and [`load`](Self::load) it.
+    /// On Unix only the user may read the file. With the feature `web` it is replaced when the
+    /// certificate has expired, after [`LOCAL_DAYS`](Self::LOCAL_DAYS), because browsers refuse it
+    /// then. **The fingerprint changes with it.** Native clients with [`Trust::Pinned`] accept a
+    /// certificate of any age: for a pin that lasts beside browsers, [`save`](Self::save) an
+    /// identity once and [`load`](Self::load) it.
     ///
     /// A player gets the pin by another way than the connection that it protects: in the game's
     /// files, from a lobby, or as the text that [`Fingerprint`] displays and parses.

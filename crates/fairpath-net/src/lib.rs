@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod background;
+mod builder;
 mod client;
 mod clock;
 mod congestion;
@@ -38,6 +39,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairpath::random::Random;
 
+pub use builder::{ClientBuilder, ServerBuilder};
 pub use client::{ClientStatus, ClientThread, ConnectError, ConnectionState, NetClient, NetClientConfig};
 pub use clock::Clock;
 pub use congestion::Congestion;

@@ -59,6 +59,9 @@ impl ConnectionProblem {
                 | CloseReason::WrongVersion
                 | CloseReason::WrongDimensions
                 | CloseReason::WrongPrecision
+                | CloseReason::WrongGame
+                | CloseReason::WrongGameVersion
+                | CloseReason::WrongProtocol
         )
     }
 

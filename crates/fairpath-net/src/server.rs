@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use fairpath::session::limits::HELLO_WITHIN;
-use fairpath::session::{Budget, ClientId, CloseReason, ConnectionId, Server, Statistics, Token};
+use fairpath::session::{
+    Budget, ClientId, CloseReason, ConnectionId, Server, ServerFrame, Statistics, Token,
+};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::QuicServerConfig;
@@ -25,7 +27,7 @@ use crate::connection::{
     transport_config,
 };
 use crate::connection_limiter::{ConnectionLimiter, Limits};
-use crate::identity::{ClientVerifier, Fingerprint, Identity, unguessable};
+use crate::identity::{ClientVerifier, Fingerprint, Identity, IdentityError, unguessable};
 #[cfg(feature = "lobby")]
 use crate::lobby::{
     AnnounceError, Announcement, LobbyAddress, LobbyConnector, LobbyMember, LobbyPresence, join_lobby,
@@ -77,8 +79,12 @@ impl NetServerConfig {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BindError {
+    /// The text is no address, or the name has none.
+    Address(io::Error),
     /// The address cannot be listened on.
     Listen(SocketAddr, io::Error),
+    /// The [stored](Identity::stored) certificate cannot be loaded or made.
+    StoredIdentity(IdentityError),
     /// The certificate and the key do not match, or are of an unsupported kind.
     Identity(rustls::Error),
     /// The system provides no thread.
@@ -208,14 +214,23 @@ impl<V: Planar> NetServer<V> {
     /// # Panics
     /// Inside another `frame` of this server on the same thread: use that frame's session.
     #[track_caller]
-    pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        self.shared.frame(turn)
+    pub fn frame<R>(&self, turn: impl FnOnce(&mut ServerFrame<'_, V>) -> R) -> R {
+        self.shared.frame(|session, now| turn(&mut session.frame(now)))
     }
 
     /// Does what [`frame`](Self::frame) does, and returns an error where `frame` panics: inside
     /// another `frame` of this server on the same thread.
-    pub fn try_frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> Result<R, InFrame> {
-        self.shared.try_frame(turn)
+    pub fn try_frame<R>(&self, turn: impl FnOnce(&mut ServerFrame<'_, V>) -> R) -> Result<R, InFrame> {
+        self.shared.try_frame(|session, now| turn(&mut session.frame(now)))
+    }
+
+    /// Gives access to the session below the typed [`frame`](Self::frame), with plain bytes.
+    ///
+    /// # Panics
+    /// Inside another `frame` of this server on the same thread: use that frame's session.
+    #[track_caller]
+    pub fn with_session<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+        self.shared.frame(turn)
     }
 
     /// Blocks until the session has an event, for at most `timeout`. Returns whether there is one.
@@ -761,6 +776,10 @@ pub(crate) fn open_endpoint(
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Address(error) => {
+                write!(f, "cannot listen: {error}; give an address and a port, such as 0.0.0.0:7777")
+            }
+            Self::StoredIdentity(error) => write!(f, "cannot use the stored certificate: {error}"),
             Self::Listen(address, error) => {
                 write!(f, "cannot listen on {address}: {error}; choose another address, or port 0")
             }

@@ -47,13 +47,13 @@ fn run(congestion: Congestion, loss: f64) -> Option<(Departures, Statistics)> {
     let between = MiddlemanConfig::between(any_port(), fleet.server.address()).both_ways(link);
     let middleman = Middleman::start(between).expect("a middleman starts");
     let client = client(middleman.address(), fleet.server.fingerprint(), congestion);
-    while !client.frame(|session, _| session.is_connected()) {
+    while !client.with_session(|session, _| session.is_connected()) {
         fleet.frame();
     }
     let started = Instant::now();
     while started.elapsed() < RUN_FOR {
         fleet.frame();
-        client.frame(|session, _| while session.poll_event().is_some() {});
+        client.with_session(|session, _| while session.poll_event().is_some() {});
     }
     let is_the_first = client.status().connections == 1;
     let status = fleet.server.status().into_iter().next().filter(|_| is_the_first)?;

@@ -48,7 +48,7 @@ impl Fleet {
     pub(crate) fn launch(&mut self, count: usize) {
         for _ in 0..count {
             let (object, now) =
-                self.server.frame(|session, now| (session.create(SHIP, b"", now).expect("room"), now));
+                self.server.with_session(|session, now| (session.create(SHIP, b"", now).expect("room"), now));
             self.ships.push(Ship { object, state: State::default(), at: now, turn_at: now });
         }
     }
@@ -56,7 +56,7 @@ impl Fleet {
     /// Moves every ship, turns some, and waits for one frame.
     pub(crate) fn frame(&mut self) {
         let Self { server, is_sailing, ships, random } = self;
-        server.frame(|session, now| {
+        server.with_session(|session, now| {
             while session.poll_event().is_some() {}
             for ship in ships.iter_mut() {
                 if *is_sailing {

@@ -135,7 +135,7 @@ impl Effects {
     fn play(&mut self, server: &NetServer<Vec2>, players: &mut [Pilot], span: Duration, is_measured: bool) {
         let started = Instant::now();
         while started.elapsed() < span {
-            server.frame(|session, _| {
+            server.with_session(|session, _| {
                 while session.poll_event().is_some() {}
                 for client in session.clients().collect::<Vec<_>>() {
                     let queues = session.queues(client).expect("a listed client has a session");
@@ -155,7 +155,7 @@ impl Effects {
     }
 
     fn look(&mut self, player: &Pilot, index: usize, ships: &[Option<EntityId>]) {
-        player.client.frame(|session, now| {
+        player.client.with_session(|session, now| {
             let Some(shared) = session.clock_now(now).map(|now| now.shared) else { return };
             for (other, ship) in ships.iter().enumerate().filter(|(other, _)| *other != index) {
                 if let Some(placed) = ship.and_then(|ship| session.place(ship, now)) {
@@ -170,7 +170,7 @@ impl Effects {
 impl Pilot {
     fn fly(&mut self, index: usize) {
         let Self { client, ship } = self;
-        client.frame(|session, now| {
+        client.with_session(|session, now| {
             while session.poll_event().is_some() {}
             let Some(shared) = session.clock_now(now).map(|now| now.shared) else { return };
             if ship.is_none() {

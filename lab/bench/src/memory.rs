@@ -86,14 +86,14 @@ fn settled(fleet: &mut Fleet) -> f64 {
 fn connect_clients(fleet: &mut Fleet) -> Helper {
     let (address, pin) = (fleet.server.address().to_string(), fleet.server.fingerprint().to_string());
     let helper = Helper::start([AS_CLIENTS, &address, &pin]);
-    while fleet.server.frame(|session, _| session.clients().count()) < CLIENTS {
+    while fleet.server.with_session(|session, _| session.clients().count()) < CLIENTS {
         fleet.frame();
     }
     helper
 }
 
 fn clients_gone(fleet: &mut Fleet) {
-    while fleet.server.frame(|session, _| session.clients().count()) > 0 {
+    while fleet.server.with_session(|session, _| session.clients().count()) > 0 {
         fleet.frame();
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn run_clients(arguments: &[String]) {
     let has_ended = until_stdin_ends();
     while !has_ended.load(Ordering::Relaxed) {
         for client in &clients {
-            client.frame(|session, _| while session.poll_event().is_some() {});
+            client.with_session(|session, _| while session.poll_event().is_some() {});
         }
         std::thread::sleep(Duration::from_millis(100));
     }

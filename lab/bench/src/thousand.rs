@@ -245,7 +245,7 @@ pub(crate) fn run_server(arguments: &[String]) {
 
     let mut lost = 0;
     let mut ticks = ServerTicks::new();
-    while server.frame(|session, _| session.clients().count()) < clients {
+    while server.with_session(|session, _| session.clients().count()) < clients {
         ticks.next(&server, &mut lost);
     }
     let settled = machine::now() + SETTLE;
@@ -297,7 +297,7 @@ impl ServerTicks {
     fn next(&mut self, server: &NetServer<Vec2>, lost: &mut u64) {
         let late = self.timer.wait();
         let woke = machine::now();
-        server.frame(|session, now| {
+        server.with_session(|session, now| {
             while let Some(event) = session.poll_event() {
                 *lost += u64::from(matches!(
                     event,
@@ -386,7 +386,7 @@ impl CrowdBot {
     /// Drives the own tank and records the errors of the others.
     fn frame(&mut self, truth: &TankPaths, began: Option<Duration>, errors: Option<&mut ErrorHistogram>) {
         let Self { tank, client, own, looked_at } = self;
-        client.frame(|session, local| {
+        client.with_session(|session, local| {
             while session.poll_event().is_some() {}
             if !session.is_connected() {
                 return;

@@ -175,7 +175,7 @@ pub(crate) fn run_server(folder: &Path, served_at: &str, shown_at: &str) -> Done
     let mut hall = GameRooms::new(SEED);
     let mut told_at = Instant::now();
     while !is_over.load(Ordering::Relaxed) {
-        server.frame(|session, now| {
+        server.with_session(|session, now| {
             while let Some(event) = session.poll_event() {
                 hall.handle_event(session, &event, now);
             }
@@ -239,7 +239,7 @@ fn see_a_shot(browser: &mut Chromium, tab: &Tab, observer: &NetClient<Vec2>) -> 
     browser.key(tab, "Space", true)?;
     let begun = Instant::now();
     let flies = || {
-        observer.frame(|session, now| {
+        observer.with_session(|session, now| {
             let objects: Vec<_> = session.objects().collect();
             objects
                 .into_iter()
@@ -260,7 +260,7 @@ fn look(observer: &NetClient<Vec2>) -> VecDeque<(i64, Vec2)> {
     let mut seen = VecDeque::new();
     let begun = Instant::now();
     while begun.elapsed() < WATCH {
-        let placed = observer.frame(|session, now| {
+        let placed = observer.with_session(|session, now| {
             let at = session.clock_now(now)?.shared;
             let object = session.objects().find(|one| session.class(*one) == Some(TANK))?;
             Some((at.as_micros(), session.place(object, now)?.position))

@@ -46,7 +46,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fairpath::schedule::Scheduler;
-use fairpath::session::{Client, ClientConfig, Protocol, Server, ServerConfig, Statistics};
+use fairpath::session::{Client, ClientConfig, Protocol, Server, ServerConfig, ServerFrame, Statistics};
 use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::Planar;
 use quinn::Endpoint;
@@ -258,7 +258,13 @@ impl<V: Planar> NetPeer<V> {
     /// # Panics
     /// Inside another `frame` of this peer on the same thread.
     #[track_caller]
-    pub fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+    pub fn frame<R>(&self, turn: impl FnOnce(&mut ServerFrame<'_, V>) -> R) -> R {
+        self.mesh.own.frame(|session, now| turn(&mut session.frame(now)))
+    }
+
+    /// Gives access to the session below the typed [`frame`](Self::frame), with plain bytes.
+    #[track_caller]
+    pub fn with_session<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         self.mesh.own.frame(turn)
     }
 

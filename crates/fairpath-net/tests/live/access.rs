@@ -41,31 +41,31 @@ fn a_call_inside_frame_is_an_error_that_says_what_to_do() {
     world.join();
     let (server, client) = (&world.server, &world.pilots[0].client);
     let inside = |method: &str| format!("{method} was called inside NetServer::frame; {FIX}");
-    server.frame(|_, _| {
-        assert_eq!(panic_of(|| server.frame(|_, _| ())), inside("NetServer::frame"));
+    server.with_session(|_, _| {
+        assert_eq!(panic_of(|| server.with_session(|_, _| ())), inside("NetServer::frame"));
         assert_eq!(panic_of(|| server.status()), inside("NetServer::status"));
         let statistics = panic_of(|| server.admission_statistics());
         assert_eq!(statistics, inside("NetServer::admission_statistics"));
         assert_eq!(panic_of(|| server.wait(PATIENCE)), inside("NetServer::wait"));
         assert_eq!(panic_of(|| block_on(server.ready())), inside("NetServer::ready"));
-        assert_eq!(server.try_frame(|_, _| ()), Err(InFrame));
+        assert_eq!(server.try_frame(|_| ()), Err(InFrame));
         assert_eq!(server.poll_ended(), None);
         // Another session is another lock.
-        client.frame(|_, _| assert_eq!(server.try_frame(|_, _| ()), Err(InFrame)));
+        client.with_session(|_, _| assert_eq!(server.try_frame(|_| ()), Err(InFrame)));
     });
     let inside = |method: &str| format!("{method} was called inside NetClient::frame; {FIX}");
-    client.frame(|_, _| {
-        assert_eq!(panic_of(|| client.frame(|_, _| ())), inside("NetClient::frame"));
+    client.with_session(|_, _| {
+        assert_eq!(panic_of(|| client.with_session(|_, _| ())), inside("NetClient::frame"));
         assert_eq!(panic_of(|| client.status()), inside("NetClient::status"));
         assert_eq!(panic_of(|| client.wait(PATIENCE)), inside("NetClient::wait"));
-        assert_eq!(client.try_frame(|_, _| ()), Err(InFrame));
+        assert_eq!(client.try_frame(|_| ()), Err(InFrame));
         // These need no session.
         assert!(!matches!(client.connection_state(), ConnectionState::Over(_)));
         assert_eq!(client.poll_problem(), None);
     });
-    assert_eq!((server.try_frame(|_, _| 5), client.try_frame(|_, _| 6)), (Ok(5), Ok(6)));
+    assert_eq!((server.try_frame(|_| 5), client.try_frame(|_| 6)), (Ok(5), Ok(6)));
     // A frame that panics releases the session.
-    panic_of(|| server.frame(|_, _| panic!("{}", "a game's own mistake")));
+    panic_of(|| server.with_session(|_, _| panic!("{}", "a game's own mistake")));
     world.until("all goes on", |world| world.pilots[0].ship.is_some());
 }
 
@@ -77,7 +77,7 @@ fn a_call_inside_a_view_of_a_mesh_is_an_error_too() {
     let (peer, other) = (&fleet.captains[0].peer, fleet.captains[1].name());
     let nested = peer.view(other, |_, _| panic_of(|| peer.view(other, |_, _| ())));
     assert_eq!(nested, Some(format!("NetPeer::view was called inside NetPeer::view; {FIX}")));
-    let nested = peer.frame(|_, _| panic_of(|| peer.status()));
+    let nested = peer.with_session(|_, _| panic_of(|| peer.status()));
     assert_eq!(nested, format!("NetPeer::status was called inside NetPeer::frame; {FIX}"));
     fleet.until("all goes on", |fleet| fleet.is_seen());
 }
@@ -111,10 +111,10 @@ fn a_thread_and_a_task_sleep_until_there_is_an_event() {
             .expect("a socket");
     assert!(server.wait(PATIENCE), "a client joined");
     assert!(server.wait(Duration::MAX), "the event is still there");
-    let event = server.frame(|session, _| session.poll_event());
+    let event = server.with_session(|session, _| session.poll_event());
     assert!(matches!(event, Some(ServerEvent::Joined { .. })), "{event:?}");
     block_on(client.ready());
-    assert!(client.frame(|session, _| session.poll_event()).is_some());
+    assert!(client.with_session(|session, _| session.poll_event()).is_some());
     // The server's next event comes while two threads wait for it, each in its way.
     std::thread::scope(|scope| {
         let blocked = scope.spawn(|| server.wait(PATIENCE));

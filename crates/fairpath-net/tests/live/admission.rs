@@ -33,10 +33,10 @@ fn a_pinned_certificate_or_a_trusted_one_and_no_other() {
         matches!(client.connection_state(), ConnectionState::Connecting { failed: 1.., .. })
     };
     world.until("all have come to an end", |_| {
-        let is_in = |client: &NetClient<_>| client.frame(|session, _| session.is_connected());
+        let is_in = |client: &NetClient<_>| client.with_session(|session, _| session.is_connected());
         is_in(&pinned) && is_in(&trusting) && has_failed(&wrong_pin) && has_failed(&wrong_name)
     });
-    assert_eq!(world.server.frame(|session, _| session.clients().count()), 2);
+    assert_eq!(world.server.with_session(|session, _| session.clients().count()), 2);
     assert!(world.server.admission_statistics().retried >= 4, "every client proves its address first");
 }
 
@@ -54,7 +54,7 @@ fn a_valid_token_admits_and_a_wrong_one_is_refused_for_good() {
     let friend = connect(tokens.issue(b"ann", Duration::from_secs(600)).expect("short"));
     let stranger = connect(b"sesame".to_vec());
     world.until("one is in and the other is not", |_| {
-        friend.frame(|session, _| session.is_connected())
+        friend.with_session(|session, _| session.is_connected())
             && stranger.connection_state()
                 == ConnectionState::Over(Some(ConnectionProblem::Refused(CloseReason::NotAdmitted)))
     });
@@ -68,7 +68,7 @@ fn connections_of_one_address_are_limited() {
         world.join();
     }
     world.until("the limit holds", |world| {
-        let joined = world.server.frame(|session, _| session.clients().count());
+        let joined = world.server.with_session(|session, _| session.clients().count());
         joined == 3 && world.server.admission_statistics().refused >= 2
     });
     assert_eq!(world.server.status().len(), 3);
@@ -85,16 +85,17 @@ fn clients_that_share_a_thread_end_independently() {
     };
     let mut clients: Vec<NetClient<Vec2>> = std::iter::repeat_with(connect).take(3).collect();
     world.until("all are in", |world| {
-        let is_in = |client: &NetClient<Vec2>| client.frame(|session, _| session.is_connected());
-        clients.iter().all(is_in) && world.server.frame(|session, _| session.clients().count()) == 3
+        let is_in = |client: &NetClient<Vec2>| client.with_session(|session, _| session.is_connected());
+        clients.iter().all(is_in) && world.server.with_session(|session, _| session.clients().count()) == 3
     });
     let leaver = clients.pop().expect("three came");
     assert!(leaver.leave(Duration::from_secs(10)), "it had promised nothing");
-    world.until("one is gone", |world| world.server.frame(|session, _| session.clients().count()) == 2);
+    world
+        .until("one is gone", |world| world.server.with_session(|session, _| session.clients().count()) == 2);
     drop(thread);
     world.until("the others went with their thread", |world| {
-        world
-            .server
-            .frame(|session, _| session.clients().filter(|client| session.is_connected(*client)).count() == 0)
+        world.server.with_session(|session, _| {
+            session.clients().filter(|client| session.is_connected(*client)).count() == 0
+        })
     });
 }

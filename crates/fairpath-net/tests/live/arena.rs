@@ -148,7 +148,7 @@ impl World {
 
     fn frame(&mut self) {
         let is_flying = self.is_flying;
-        self.server.frame(|session, _| {
+        self.server.with_session(|session, _| {
             self.events.extend(std::iter::from_fn(|| session.poll_event()));
         });
         for (which, pilot) in self.pilots.iter_mut().enumerate() {
@@ -159,7 +159,7 @@ impl World {
     /// How far off the server places a ship at rest.
     pub(crate) fn server_error(&self, which: usize) -> Option<f64> {
         let ship = self.pilots[which].ship?;
-        let placed = self.server.frame(|session, now| session.place(ship, now))?;
+        let placed = self.server.with_session(|session, now| session.place(ship, now))?;
         Some(placed.position.distance(resting_place(which)))
     }
 
@@ -185,7 +185,9 @@ impl World {
 
     /// The numbers of a client's calls that reached the server, in order.
     pub(crate) fn heard(&self, which: usize, offset: u32) -> Vec<u32> {
-        let Some(id) = self.pilots[which].client.frame(|session, _| session.id()) else { return Vec::new() };
+        let Some(id) = self.pilots[which].client.with_session(|session, _| session.id()) else {
+            return Vec::new();
+        };
         let method = |event: &ServerEvent| match event {
             ServerEvent::Called { from, method, .. } if *from == id && method >> 20 == offset >> 20 => {
                 Some(method - offset)
@@ -219,7 +221,7 @@ impl World {
 impl Pilot {
     fn frame(&mut self, which: usize, is_flying: bool) {
         let Self { client, ship, events, called, calls } = self;
-        client.frame(|session, now| {
+        client.with_session(|session, now| {
             for event in std::iter::from_fn(|| session.poll_event()) {
                 if matches!(event, ClientEvent::SessionLost { .. }) {
                     *ship = None;
@@ -250,7 +252,7 @@ impl Pilot {
     /// How far from its resting place this client places a ship.
     fn error(&self, ship: Option<EntityId>, which: usize) -> Option<f64> {
         let ship = ship?;
-        let placed = self.client.frame(|session, now| session.place(ship, now))?;
+        let placed = self.client.with_session(|session, now| session.place(ship, now))?;
         Some(placed.position.distance(resting_place(which)))
     }
 

@@ -20,7 +20,7 @@ struct ClockSample {
 /// Compares shared clocks for a while, once the client is connected.
 fn samples(world: &mut World, clients: &[NetClient<Vec2>], count: usize) -> Vec<ClockSample> {
     world.until("all clients are connected", |_| {
-        clients.iter().all(|client| client.frame(|session, _| session.is_connected()))
+        clients.iter().all(|client| client.with_session(|session, _| session.is_connected()))
     });
     let mut samples = Vec::new();
     let started = Instant::now();
@@ -28,7 +28,7 @@ fn samples(world: &mut World, clients: &[NetClient<Vec2>], count: usize) -> Vec<
         for client in clients {
             // If the machine stalls between two readings, they say nothing about clocks.
             let before = world.server.now();
-            let believed = client.frame(|session, now| {
+            let believed = client.with_session(|session, now| {
                 Some((session.clock_now(now)?.shared, session.clock_uncertainty(now)?))
             });
             let after = world.server.now();

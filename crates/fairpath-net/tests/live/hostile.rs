@@ -243,7 +243,7 @@ fn false_claims_are_refused_with_a_reason() {
     let honest = at(mine, Vec2::new(1.0, 0.0), Vec2::ZERO, now);
     let packet = intrusion.send(&[honest], now);
     world.until("it is believed", |world| {
-        world.server.frame(|session, now| session.place(mine, now)).is_some()
+        world.server.with_session(|session, now| session.place(mine, now)).is_some()
     });
 
     let refused = |object, refusal| ServerEvent::Refused { client: welcome.client, object, refusal };
@@ -268,10 +268,10 @@ fn false_claims_are_refused_with_a_reason() {
     // A repeated datagram has no effect.
     world.until("the copy is counted", |world| {
         intrusion.connection.send_datagram(packet.clone().into()).expect("room");
-        let statistics = world.server.frame(|session, _| session.statistics(welcome.client));
+        let statistics = world.server.with_session(|session, _| session.statistics(welcome.client));
         statistics.expect("it may stay").datagrams_repeated > 0
     });
-    let placed = world.server.frame(|session, now| session.place(mine, now)).expect("there");
+    let placed = world.server.with_session(|session, now| session.place(mine, now)).expect("there");
     assert!(placed.position.distance(Vec2::new(1.0, 0.0)) < 0.1, "{placed:?}");
 
     // A number that is not finite closes the connection.
@@ -323,8 +323,8 @@ fn garbage_over_webtransport_harms_no_client() {
         socket.send_to(&vec![0xC3; length], world.server.address()).expect("sent");
     }
     world.until("all of them are gone", |world| world.server.admission_statistics().failed >= 3);
-    assert_eq!(world.server.frame(|session, _| session.clients().count()), 2);
-    assert!(world.server.frame(|session, _| session.clients().all(|client| client <= ClientId(1))));
+    assert_eq!(world.server.with_session(|session, _| session.clients().count()), 2);
+    assert!(world.server.with_session(|session, _| session.clients().all(|client| client <= ClientId(1))));
     world.settle();
     world.assert_promises_kept();
 }

@@ -187,7 +187,7 @@ fn a_restarted_server() {
     world.middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     replace_server(&mut world, identity, drop);
     world.middleman.heal(ClientSelector::All, Directions::Both).expect("healed");
-    let stone = world.server.frame(|session, now| session.create(BALL, b"stone", now)).expect("room");
+    let stone = world.server.with_session(|session, now| session.create(BALL, b"stone", now)).expect("room");
 
     world.until("all clients are told that the session is lost", |world| {
         world.pilots.iter().all(|pilot| pilot.was_told(is_lost))
@@ -203,16 +203,16 @@ fn a_restarted_server() {
 fn a_client_that_dies_is_noticed_and_harms_no_other() {
     let mut world = flying(lossy(), 3);
     let ship = world.pilots[0].ship.expect("launched");
-    let id = world.pilots[0].client.frame(|session, _| session.id()).expect("connected");
+    let id = world.pilots[0].client.with_session(|session, _| session.id()).expect("connected");
     world.middleman.partition(ClientSelector::Nth(1), Directions::Both, None).expect("a partition");
     let dead = world.pilots.remove(0);
     drop(dead);
     world.until("the server has noticed", |world| world.events.contains(&ServerEvent::Detached(id)));
     assert!(
-        world.server.frame(|session, _| session.objects().any(|object| object == ship)),
+        world.server.with_session(|session, _| session.objects().any(|object| object == ship)),
         "it may come back"
     );
-    world.server.frame(|session, now| session.dismiss(id, now));
+    world.server.with_session(|session, now| session.dismiss(id, now));
     world.until("its ship is gone for all", |world| {
         let left = ClientEvent::ObjectLeft { object: ship, is_destroyed: true };
         world.pilots.iter().all(|pilot| pilot.events.contains(&left))
@@ -225,7 +225,7 @@ fn a_client_that_dies_is_noticed_and_harms_no_other() {
 fn a_late_client_gets_the_current_state() {
     let mut world = flying(lossy(), 1);
     let ship = world.pilots[0].ship.expect("launched");
-    world.pilots[0].client.frame(|session, _| {
+    world.pilots[0].client.with_session(|session, _| {
         session.set_state(ship, 0, b"armed").expect("its own");
         session.set_state(ship, 0, b"sunk").expect("its own");
         session.set_state(ship, 31, b"blue").expect("its own");
@@ -235,12 +235,12 @@ fn a_late_client_gets_the_current_state() {
     world.until("it has a ship too", |world| world.pilots[late].ship.is_some());
     world.settle();
     world.until("the late one knows the states", |world| {
-        world.pilots[late].client.frame(|session, _| {
+        world.pilots[late].client.with_session(|session, _| {
             session.state(ship, 0) == Some(b"sunk") && session.state(ship, 31) == Some(b"blue")
         })
     });
     let creation = |world: &World| {
-        world.pilots[late].client.frame(|session, _| session.creation(ship).map(<[u8]>::to_vec))
+        world.pilots[late].client.with_session(|session, _| session.creation(ship).map(<[u8]>::to_vec))
     };
     assert_eq!(creation(&world).as_deref(), Some(&b"ship"[..]));
 }
@@ -249,16 +249,16 @@ fn a_late_client_gets_the_current_state() {
 fn one_of_two_claims_to_an_object_wins() {
     let mut world = flying(lossy(), 3);
     let still = |x: f64| Observation::Moved(State::moving(Vec2::new(x, 0.0), Vec2::ZERO));
-    let ball = world.server.frame(|session, now| {
+    let ball = world.server.with_session(|session, now| {
         let ball = session.create(BALL, b"", now).expect("room");
         session.observe(ball, still(5.0), now).expect("its own");
         ball
     });
     world.until("all clients see it", |world| {
-        world.pilots.iter().all(|pilot| pilot.client.frame(|session, _| session.owner(ball).is_some()))
+        world.pilots.iter().all(|pilot| pilot.client.with_session(|session, _| session.owner(ball).is_some()))
     });
     for which in [0, 1] {
-        world.pilots[which].client.frame(|session, _| session.claim(ball)).expect("seen");
+        world.pilots[which].client.with_session(|session, _| session.claim(ball)).expect("seen");
     }
     let refused = ClientEvent::Refused { object: ball, refusal: Refusal::ClaimLost };
     world.until("one is told that it was too late", |world| {
@@ -268,15 +268,15 @@ fn one_of_two_claims_to_an_object_wins() {
     let winner = 1 - loser;
     assert!(!world.pilots[winner].events.contains(&refused), "only one");
     world.until("all clients agree on the owner", |world| {
-        let owner = world.pilots[winner].client.frame(|session, _| session.id()).map(Party::Client);
-        world.pilots.iter().all(|pilot| pilot.client.frame(|session, _| session.owner(ball) == owner))
+        let owner = world.pilots[winner].client.with_session(|session, _| session.id()).map(Party::Client);
+        world.pilots.iter().all(|pilot| pilot.client.with_session(|session, _| session.owner(ball) == owner))
     });
     world.until("the new owner moves it and all clients see it", |world| {
         let moved =
-            world.pilots[winner].client.frame(|session, now| session.observe(ball, still(-30.0), now));
+            world.pilots[winner].client.with_session(|session, now| session.observe(ball, still(-30.0), now));
         moved.expect("its own now");
         world.pilots.iter().all(|pilot| {
-            let placed = pilot.client.frame(|session, now| session.place(ball, now));
+            let placed = pilot.client.with_session(|session, now| session.place(ball, now));
             placed.is_some_and(|placed| placed.position.distance(Vec2::new(-30.0, 0.0)) < 0.35)
         })
     });
@@ -286,8 +286,8 @@ fn one_of_two_claims_to_an_object_wins() {
 fn a_server_that_shuts_down_says_so_and_delivers_first() {
     let mut world = flying(lossy(), 2);
     world.settle();
-    let clients: Vec<_> = world.server.frame(|session, _| session.clients().collect());
-    world.server.frame(|session, _| {
+    let clients: Vec<_> = world.server.with_session(|session, _| session.clients().collect());
+    world.server.with_session(|session, _| {
         for client in &clients {
             for method in 0..50 {
                 session.call_client(*client, method, b"last words", Delivery::ReliableOrdered).expect("room");
@@ -314,7 +314,7 @@ fn a_client_that_leaves_delivers_first_and_takes_its_ship_along() {
     let ship = world.pilots[0].ship.expect("launched");
     world.settle();
     let leaving = world.pilots.remove(0);
-    leaving.client.frame(|session, _| {
+    leaving.client.with_session(|session, _| {
         for method in 0..50 {
             session.call_server((3 << 20) + method, b"", Delivery::ReliableOrdered).expect("room");
         }

@@ -97,7 +97,7 @@ impl Captain {
         config.give_up_after = Duration::from_secs(3600);
         edit(&mut config);
         let peer = NetPeer::bind(config, Box::new(Broadcast)).expect("a free port");
-        let ship = peer.frame(|session, now| session.create(SHIP, b"ship", now)).expect("room");
+        let ship = peer.with_session(|session, now| session.create(SHIP, b"ship", now)).expect("room");
         Self { peer, ship, events: Vec::new(), seen: BTreeMap::new(), told: Vec::new() }
     }
 
@@ -108,7 +108,7 @@ impl Captain {
     pub(crate) fn frame(&mut self, which: usize) {
         let Self { peer, ship, events, seen, told } = self;
         events.extend(std::iter::from_fn(|| peer.poll_event()));
-        peer.frame(|session, now| {
+        peer.with_session(|session, now| {
             told.extend(std::iter::from_fn(|| session.poll_event()));
             session.observe(*ship, Observation::Moved(flight(which, now)), now).expect("its own");
         });
@@ -140,7 +140,7 @@ fn four_peers_see_each_other_within_the_threshold_on_four_clocks() {
     fleet.until("all peers see each other", |fleet| fleet.is_seen());
     for captain in &fleet.captains {
         assert_eq!(
-            captain.peer.frame(|session, _| session.objects().count()),
+            captain.peer.with_session(|session, _| session.objects().count()),
             1,
             "its session has only its own ship"
         );
@@ -246,7 +246,7 @@ fn no_peer_creates_entities_in_the_session_of_another() {
         let refused = ClientEvent::Refused { object: forged, refusal: Refusal::UnknownClass };
         fleet.captains[1].seen.get(&one).is_some_and(|events| events.contains(&refused))
     });
-    let own = fleet.captains[0].peer.frame(|session, _| session.objects().collect::<Vec<_>>());
+    let own = fleet.captains[0].peer.with_session(|session, _| session.objects().collect::<Vec<_>>());
     assert_eq!(own, [fleet.captains[0].ship]);
     assert_eq!(fleet.captains[0].ship, other, "both ships have the same id and are not confused");
     fleet.until("both see each other", |fleet| fleet.is_seen());
@@ -274,7 +274,7 @@ fn a_wrong_fingerprint_is_refused_at_both_ends() {
     assert_eq!(why(&fleet.captains[0]), Some(ConnectionProblem::WrongPin));
     assert_eq!(why(&fleet.captains[2]), Some(ConnectionProblem::CertificateRefused));
     for captain in &fleet.captains {
-        assert_eq!(captain.peer.frame(|session, _| session.clients().count()), 0);
+        assert_eq!(captain.peer.with_session(|session, _| session.clients().count()), 0);
         assert!(captain.peer.status().iter().all(|view| !view.is_seen && !view.sees_us));
         assert_eq!(captain.events, []);
     }

@@ -112,7 +112,7 @@ fn a_server_without_room() {
     // It keeps trying, and gets the seat when it is free.
     let first = world.pilots.remove(0);
     drop(first);
-    world.until("the seat is its own", |_| second.frame(|session, _| session.is_connected()));
+    world.until("the seat is its own", |_| second.with_session(|session, _| session.is_connected()));
 
     let limits = Limits { per_address_max: 0, ..Limits::default() };
     let world = World::with(LinkConfig::default(), server_session(), |config| config.limits = limits);
@@ -127,8 +127,8 @@ fn final_problems_end_the_attempts_and_the_server_knows_too() {
     let mut world = World::new(LinkConfig::default());
     world.join();
     world.until("it has a ship", |world| world.pilots[0].ship.is_some());
-    let id = world.pilots[0].client.frame(|session, _| session.id()).expect("connected");
-    world.server.frame(|session, now| session.dismiss(id, now));
+    let id = world.pilots[0].client.with_session(|session, _| session.id()).expect("connected");
+    world.server.with_session(|session, now| session.dismiss(id, now));
     let dismissed = ConnectionProblem::Closed(CloseReason::Dismissed);
     let mut ended = None;
     world.until("both ends know", |world| {
@@ -146,8 +146,8 @@ fn final_problems_end_the_attempts_and_the_server_knows_too() {
     assert_eq!(spacious.poll_problem(), Some(refused));
 
     let leaver = connect(world.server.address(), pinned(world.server.fingerprint()));
-    until("it is in", || leaver.frame(|session, _| session.is_connected()));
-    let id = leaver.frame(|session, _| session.id()).expect("connected");
+    until("it is in", || leaver.with_session(|session, _| session.is_connected()));
+    let id = leaver.with_session(|session, _| session.id()).expect("connected");
     leaver.leave(Duration::from_secs(10));
     let left = ConnectionProblem::Closed(CloseReason::Finished);
     until("the server knows why", || {
@@ -167,6 +167,6 @@ fn a_server_that_was_never_there_can_come_later() {
     drop(placeholder);
     let _server =
         NetServer::bind(NetServerConfig::new(address, identity), server_session()).expect("its port");
-    until("it is in", || client.frame(|session, _| session.is_connected()));
+    until("it is in", || client.with_session(|session, _| session.is_connected()));
     assert_eq!(client.connection_state(), ConnectionState::Connected);
 }

@@ -18,11 +18,11 @@ fn updates_arrive_bit_by_bit_and_leave_no_error() {
     let mut followed: Vec<DrVector<Vec2>> = Vec::new();
     world.until("twenty of them have been relayed", |world| {
         let Some(ship) = world.pilots[0].ship else { return false };
-        let exported = world.pilots[0].client.frame(|session, _| session.followed(ship).copied());
+        let exported = world.pilots[0].client.with_session(|session, _| session.followed(ship).copied());
         if let Some(exported) = exported.filter(|it| cut.last() != Some(it)) {
             cut.push(exported);
         }
-        world.pilots[1].client.frame(|session, now| {
+        world.pilots[1].client.with_session(|session, now| {
             let (Some(vector), Some(placed)) = (session.followed(ship).copied(), session.place(ship, now))
             else {
                 return;
@@ -51,12 +51,13 @@ fn a_refused_update_reaches_no_client() {
         world.join();
     }
     world.until("both fly", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
-    let liar = world.pilots[1].client.frame(|session, now| session.create(SHIP, b"liar", now)).expect("room");
+    let liar =
+        world.pilots[1].client.with_session(|session, now| session.create(SHIP, b"liar", now)).expect("room");
     world.until("the false claim is refused", |world| {
         let truth = State::moving(Vec2::new(0.0, 50.0), Vec2::new(900.0, 0.0));
         let told = world.pilots[1]
             .client
-            .frame(|session, now| session.observe(liar, Observation::Moved(truth), now));
+            .with_session(|session, now| session.observe(liar, Observation::Moved(truth), now));
         told.expect("its own");
         let refused = ClientEvent::Refused { object: liar, refusal: Refusal::TooFastMotion };
         world.pilots[1].was_told(|event| *event == refused)
@@ -67,6 +68,6 @@ fn a_refused_update_reaches_no_client() {
         };
         world.pilots[0].was_told(entered)
     });
-    let seen = world.pilots[0].client.frame(|session, now| session.place(liar, now));
+    let seen = world.pilots[0].client.with_session(|session, now| session.place(liar, now));
     assert_eq!(seen.map(|state| state.velocity.length()), None, "and of nothing that it claims to do");
 }

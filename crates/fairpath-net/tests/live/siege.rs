@@ -35,7 +35,7 @@ fn assert_bounded(queues: &Queues) {
 
 /// Checks that everything the server keeps of all clients is within its bounds.
 fn assert_server_bounded(world: &World) {
-    world.server.frame(|session, _| {
+    world.server.with_session(|session, _| {
         let clients: Vec<_> = session.clients().collect();
         clients.iter().for_each(|client| assert_bounded(&session.queues(*client).expect("it has a session")));
         assert!(session.objects().count() <= 2 + clients.len() * OBJECTS_PER_CLIENT_MAX);
@@ -136,7 +136,7 @@ fn tapped(world: &mut World) -> (Wiretap, NetClient<fairpath::vector::Vec2>) {
     let trust = Trust::Pinned(vec![world.server.fingerprint()]);
     let client =
         NetClient::connect(tap.address, NetClientConfig::new(trust), client_session()).expect("a socket");
-    world.until("it is in", |_| client.frame(|session, _| session.is_connected()));
+    world.until("it is in", |_| client.with_session(|session, _| session.is_connected()));
     world.play_for(Duration::from_millis(300));
     (tap, client)
 }
@@ -145,7 +145,7 @@ fn tapped(world: &mut World) -> (Wiretap, NetClient<fairpath::vector::Vec2>) {
 fn recorded_packets_have_no_effect_when_replayed() {
     let (mut world, _) = besieged(b"fairpath/1");
     let (tap, client) = tapped(&mut world);
-    let before = client.frame(|session, _| session.id()).expect("a session");
+    let before = client.with_session(|session, _| session.id()).expect("a session");
     let recorded = tap.kept();
     assert!(recorded.len() > 10, "there is something to replay: {}", recorded.len());
     let elsewhere = UdpSocket::bind(any_port()).expect("a socket");
@@ -156,10 +156,11 @@ fn recorded_packets_have_no_effect_when_replayed() {
     }
     // QUIC numbers its packets and drops repeated ones before the session sees them.
     world.play_for(Duration::from_millis(300));
-    let statistics = world.server.frame(|session, _| session.statistics(before)).expect("its session lives");
+    let statistics =
+        world.server.with_session(|session, _| session.statistics(before)).expect("its session lives");
     assert_eq!(statistics.datagrams_repeated, 0);
-    assert!(client.frame(|session, _| session.is_connected() && session.id() == Some(before)));
-    assert_eq!(world.server.frame(|session, _| session.clients().count()), 3);
+    assert!(client.with_session(|session, _| session.is_connected() && session.id() == Some(before)));
+    assert_eq!(world.server.with_session(|session, _| session.clients().count()), 3);
     world.settle();
     world.assert_promises_kept();
 }
@@ -172,8 +173,8 @@ fn duplicated_packets_have_no_effect() {
     world.settle();
     world.assert_promises_kept();
     let repeated = |world: &World| {
-        let of = |client| world.server.frame(|session, _| session.statistics(client));
-        let clients: Vec<_> = world.server.frame(|session, _| session.clients().collect());
+        let of = |client| world.server.with_session(|session, _| session.statistics(client));
+        let clients: Vec<_> = world.server.with_session(|session, _| session.clients().collect());
         clients.into_iter().filter_map(of).map(|it| it.datagrams_repeated).sum::<u64>()
     };
     assert_eq!(repeated(&world), 0, "QUIC has dropped them");
@@ -201,8 +202,8 @@ fn mutated_and_random_packets_are_not_even_quic() {
         let _ = socket.send_to(&garbage, world.server.address());
     }
     world.play_for(Duration::from_millis(300));
-    assert!(client.frame(|session, _| session.is_connected()), "the impersonated client plays on");
-    assert_eq!(world.server.frame(|session, _| session.clients().count()), 3);
+    assert!(client.with_session(|session, _| session.is_connected()), "the impersonated client plays on");
+    assert_eq!(world.server.with_session(|session, _| session.clients().count()), 3);
     world.settle();
     world.assert_promises_kept();
 }

@@ -141,7 +141,7 @@ impl BotClient {
 
     fn frame(&mut self) -> Result<(), BadInput> {
         let Self { client, crew, lost, refused, .. } = self;
-        client.frame(|session, now| {
+        client.with_session(|session, now| {
             while let Some(event) = session.poll_event() {
                 match event {
                     ClientEvent::SessionLost { .. } => {
@@ -167,7 +167,7 @@ impl BotClient {
     }
 
     fn truth(&self) -> Option<TankTruth> {
-        let now = self.client.frame(|session, now| session.clock_now(now))?;
+        let now = self.client.with_session(|session, now| session.clock_now(now))?;
         let (object, life, state) = self.crew.as_ref()?.truths(now.shared).next()?;
         Some(TankTruth { object, life, state, now })
     }
@@ -227,7 +227,7 @@ fn sample(bots: &mut [BotClient], mut journal: Option<&mut TraceRecorder>) {
         for (bot, truth) in bots.iter().zip(&truths) {
             let Some(TankTruth { object, life, state, now }) = truth else { continue };
             journal.truth(*now, *object, *life, state);
-            bot.client.frame(|session, local| {
+            bot.client.with_session(|session, local| {
                 journal.clock(*now, session.clock_uncertainty(local));
                 if let Some(vector) = session.followed(*object) {
                     journal.exported(*now, vector);
@@ -238,10 +238,9 @@ fn sample(bots: &mut [BotClient], mut journal: Option<&mut TraceRecorder>) {
     for (viewer, bot) in bots.iter_mut().enumerate() {
         let others = truths.iter().enumerate().filter(|(owner, _)| *owner != viewer);
         for truth in others.filter_map(|(_, truth)| truth.as_ref()) {
-            let Some((placed, now)) = bot
-                .client
-                .frame(|session, now| Some((session.place(truth.object, now)?, session.clock_now(now)?)))
-            else {
+            let Some((placed, now)) = bot.client.with_session(|session, now| {
+                Some((session.place(truth.object, now)?, session.clock_now(now)?))
+            }) else {
                 continue;
             };
             // Asked a little later than the truth, and so taken back by so much.
@@ -279,7 +278,7 @@ fn as_screen(bots: &[BotClient], began: Instant) -> String {
             let _ = writeln!(text, "{:>3} {problem}", bot.number);
             continue;
         }
-        let clock = bot.client.frame(|session, now| session.clock_uncertainty(now));
+        let clock = bot.client.with_session(|session, now| session.clock_uncertainty(now));
         let _ = writeln!(
             text,
             "{:>3} {} {:>10.3} {:>7.2} {:>6.2} {:>10}",
@@ -298,7 +297,8 @@ fn as_json(bots: &[BotClient], began: Instant) -> Value {
     let (mean, spread) = accuracy_and_spread(bots);
     let bot = |bot: &BotClient| {
         let status = bot.client.status();
-        let (client, clock) = bot.client.frame(|session, now| (session.id(), session.clock_uncertainty(now)));
+        let (client, clock) =
+            bot.client.with_session(|session, now| (session.id(), session.clock_uncertainty(now)));
         json!({
             "bot": bot.number,
             "client": client.map(|client| client.0),

@@ -52,7 +52,7 @@ impl Arguments {
         let (mut pace, mut screen, mut count, mut known_as) =
             (FramePacer::new(), StatusScreen::new(), 0u64, None);
         while !end.is_here() && !matches!(client.connection_state(), ConnectionState::Over(_)) {
-            client.frame(|session, now| {
+            client.with_session(|session, now| {
                 while session.poll_event().is_some() {}
                 let (Some(both), Some(id)) = (session.clock_now(now), session.id()) else { return };
                 if session.is_connected() && known_as.replace(id) != Some(id) {
@@ -80,7 +80,7 @@ impl Arguments {
         let summary = json!({
             "states": count,
             "out": self.out.display().to_string(),
-            "client": client.frame(|session, _| session.id()).map(|id| id.0),
+            "client": client.with_session(|session, _| session.id()).map(|id| id.0),
             "clock": journal.clock_as_json(),
             "session": statistics_as_json(&client.status().session),
         });

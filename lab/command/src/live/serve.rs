@@ -263,7 +263,7 @@ fn frame(
     journal: Option<&mut TraceRecorder>,
     tally: &mut ServerTally,
 ) -> Result<(), BadInput> {
-    server.frame(|session, now| {
+    server.with_session(|session, now| {
         while let Some(event) = session.poll_event() {
             tally.note(&event);
             if let Some(guests) = &mut guests {
@@ -369,7 +369,7 @@ impl ServerTally {
     fn as_screen(&self, server: &NetServer<Vec2>) -> String {
         let secs = self.began.elapsed().as_secs_f64();
         let (objects, clients) =
-            server.frame(|session, _| (session.objects().count(), session.clients().count()));
+            server.with_session(|session, _| (session.objects().count(), session.clients().count()));
         let mut text = format!(
             "{} for {secs:.0} s: {clients} clients, {objects} objects, {} joined, {} came back, {} lost\n\n\
             client                 {STATISTICS_HEAD}   error/s  waited ms\n",
@@ -403,7 +403,7 @@ impl ServerTally {
     }
 
     fn as_json(&self, server: &NetServer<Vec2>) -> Value {
-        let (connected, objects) = server.frame(|session, _| {
+        let (connected, objects) = server.with_session(|session, _| {
             let connected: Vec<_> =
                 session.clients().filter(|client| session.is_connected(*client)).collect();
             (connected, session.objects().count())

@@ -56,7 +56,7 @@ fn host<H: HostedGame>(game: H, options: GameServerOptions<'_>) -> Result<ExitCo
     let (mut room, screen) = (Room::new(game, options.seed), StatusScreen::none());
     while !(options.is_over)() {
         presence.iter_mut().for_each(AnnouncedServer::look);
-        server.frame(|session, now| room.frame(session, now));
+        server.with_session(|session, now| room.frame(session, now));
         while let Some(ended) = server.poll_ended() {
             screen.log(|| format!("client {} at {}: {}", ended.client.0, ended.address, ended.problem));
         }

@@ -37,7 +37,7 @@ impl<H: HostedGame> RemotePlayer<H> {
     /// Plays one frame: applies what has arrived, asks `play` for the input, and sends it.
     pub fn frame(&mut self, rules: &H::Rules, play: impl FnOnce(&Self, Now) -> H::Input) {
         let Self { client, guest } = self;
-        let now = client.frame(|session, now| {
+        let now = client.with_session(|session, now| {
             while let Some(event) = session.poll_event() {
                 guest.handle_event(&event);
             }
@@ -46,7 +46,7 @@ impl<H: HostedGame> RemotePlayer<H> {
         guest.receive(rules, now);
         let input = play(self, Now { local: now, shared: SharedInstant::from_micros(now.as_micros()) });
         let Self { client, guest } = self;
-        client.frame(|session, _| guest.act(session, input, now));
+        client.with_session(|session, _| guest.act(session, input, now));
     }
 
     /// The scene to show: simulated on with the player's own inputs, or as it arrived.
@@ -60,7 +60,7 @@ impl<H: HostedGame> RemotePlayer<H> {
     }
 
     pub fn again(&self) {
-        self.client.frame(|session, _| self.guest.restart(session));
+        self.client.with_session(|session, _| self.guest.restart(session));
     }
 
     /// The number of states that have arrived.

@@ -45,7 +45,7 @@ impl<H: HostedGame> LoopbackServer<H> {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             let Self { server, room } = self;
-            server.frame(|session, now| room.frame(session, now));
+            server.with_session(|session, now| room.frame(session, now));
             if turn(room) {
                 return;
             }
@@ -129,7 +129,7 @@ fn nonsense_is_sent_away_and_the_wrong_game_is_noticed() {
     let liar = NetClient::connect(hall.server.address(), NetClientConfig::new(hall.trust()), session)
         .expect("a socket");
     hall.until("the liar's end", |room| {
-        liar.frame(|session, _| {
+        liar.with_session(|session, _| {
             let _ = session.call_server(INPUT, b"let me win", Delivery::Unreliable);
         });
         room.statistics().bad_messages > 0

@@ -90,7 +90,7 @@ impl FairpathServer {
         net.limits.handshakes_max = 4 * terms.receivers;
         let server = NetServer::bind(net, session).expect("the loopback has a free port");
         let create = |tank: usize| {
-            server.frame(|session, now| {
+            server.with_session(|session, now| {
                 session.create(TANK, &(tank as u16).to_le_bytes(), now).expect("the class has room")
             })
         };
@@ -105,11 +105,11 @@ impl ServerSide for FairpathServer {
     }
 
     fn receivers(&mut self) -> usize {
-        self.server.frame(|session, _| session.clients().count())
+        self.server.with_session(|session, _| session.clients().count())
     }
 
     fn tick(&mut self, paths: &TankPaths, before: Duration, at: Duration) {
-        self.server.frame(|session, now| {
+        self.server.with_session(|session, now| {
             while session.poll_event().is_some() {}
             for (tank, object) in self.objects.iter().enumerate() {
                 session.observe(*object, paths.observe(tank, before, at), now).expect("its own tank");
@@ -140,7 +140,7 @@ pub(super) fn receiver(terms: &Terms, info: &ConnectInfo, _: u64) -> Box<dyn Rec
 impl ReceiverSide for FairpathReceiver {
     fn frame(&mut self, began: Duration, shown: &mut [Option<Vec2>]) -> Duration {
         let Self { client, objects } = self;
-        client.frame(|session, local| {
+        client.with_session(|session, local| {
             while session.poll_event().is_some() {}
             if objects.contains(&None) {
                 find_tanks(session, objects);

@@ -157,7 +157,7 @@ impl LiveArena {
         let trust = Trust::Pinned(vec![server.fingerprint()]);
         let config = NetClientConfig { connect_within: CONNECT_WITHIN, ..NetClientConfig::new(trust) };
         let client = NetClient::connect(middleman.address(), config, session).map_err(cannot)?;
-        let create = |_: &_| server.frame(|session, now| session.create(TANK, b"", now));
+        let create = |_: &_| server.with_session(|session, now| session.create(TANK, b"", now));
         let tanks = game.tanks().tanks().iter().map(create).collect::<Result<_, _>>();
         let tanks = tanks.map_err(cannot)?;
         Ok(Self { delay, placement, game, tanks, server, client, _middleman: middleman })
@@ -173,7 +173,7 @@ impl LiveArena {
             sees_all = self
                 .tanks
                 .iter()
-                .all(|tank| self.client.frame(|session, now| session.place(*tank, now)).is_some());
+                .all(|tank| self.client.with_session(|session, now| session.place(*tank, now)).is_some());
             sleep(Duration::from_millis(20));
         }
         let begun = Instant::now();
@@ -189,7 +189,7 @@ impl LiveArena {
     fn step(&mut self, hits: &mut AimResult) {
         let Self { game, tanks, client, .. } = self;
         game.step_showing(|view| {
-            client.frame(|session, now| {
+            client.with_session(|session, now| {
                 for seen in &mut view.tanks {
                     let Some(placed) = session.place(tanks[seen.id.0 as usize], now) else { continue };
                     hits.off += placed.position.distance(seen.state.position);
@@ -209,7 +209,7 @@ impl LiveArena {
 
     /// Observes all tanks. An observation that is refused now follows with the next tick.
     fn tell(&self) {
-        self.server.frame(|session, now| {
+        self.server.with_session(|session, now| {
             while session.poll_event().is_some() {}
             for (object, tank) in self.tanks.iter().zip(self.game.tanks().tanks()) {
                 let state = tank.state();
@@ -220,6 +220,6 @@ impl LiveArena {
                 let _ = session.observe(*object, observation, now);
             }
         });
-        self.client.frame(|session, _| while session.poll_event().is_some() {});
+        self.client.with_session(|session, _| while session.poll_event().is_some() {});
     }
 }

@@ -114,7 +114,7 @@ impl LivePlan {
                 })
                 .collect();
             while left.load(Ordering::Relaxed) > 0 {
-                server.frame(|session, now| room.frame(session, now));
+                server.with_session(|session, now| room.frame(session, now));
                 sleep(LOOK_EVERY);
             }
             hands.into_iter().filter_map(|hand| hand.join().ok()).collect()
