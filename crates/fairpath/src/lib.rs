@@ -15,6 +15,7 @@
 //! - [`session`]: all of it together, between a server and its clients
 //! - [`error`]: exact integrals of the error between two motions
 //! - [`random`]: the seeded generator
+//! - [`prelude`]: the names that a game uses, in one import
 #![forbid(unsafe_code)]
 
 pub mod clock;
@@ -29,6 +30,7 @@ pub mod motion;
 pub mod number;
 mod owner;
 pub mod place;
+pub mod prelude;
 pub mod random;
 pub mod rotation;
 pub mod schedule;
