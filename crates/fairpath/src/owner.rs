@@ -219,6 +219,11 @@ impl<V: Planar> Owner<V> {
         self.exported.as_ref()
     }
 
+    /// Returns the instant of the last observation.
+    pub(crate) fn observed_at(&self) -> Option<SharedInstant> {
+        self.observed_at
+    }
+
     /// Returns the watched entity.
     pub fn entity(&self) -> EntityId {
         self.entity

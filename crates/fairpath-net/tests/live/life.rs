@@ -187,7 +187,12 @@ fn a_restarted_server() {
     world.middleman.partition(ClientSelector::All, Directions::Both, None).expect("a partition");
     replace_server(&mut world, identity, drop);
     world.middleman.heal(ClientSelector::All, Directions::Both).expect("healed");
-    let stone = world.server.with_session(|session, now| session.create(BALL, b"stone", now)).expect("room");
+    let stone = world.server.with_session(|session, now| {
+        let stone = session.create(BALL, b"stone", now).expect("room");
+        let lies = Observation::Moved(State::moving(Vec2::ZERO, Vec2::ZERO));
+        session.observe(stone, lies, now).expect("its own");
+        stone
+    });
 
     world.until("all clients are told that the session is lost", |world| {
         world.pilots.iter().all(|pilot| pilot.was_told(is_lost))

@@ -255,3 +255,25 @@ fn destroyed_is_gone_for_everybody_and_ids_do_not_run_out() {
     assert_eq!(world.client(1).objects().count(), 0);
     assert!(server_events(&mut world).iter().all(|event| !matches!(event, ServerEvent::Refused { .. })));
 }
+
+#[test]
+fn an_object_given_and_taken_back_at_once_is_seen_where_the_server_put_it() {
+    for seed in 0..20 {
+        let link = LinkConfig::default().delay(Span::from_millis(60)).jitter_uniform(Span::from_millis(40));
+        let mut world = world(seed, link, 2);
+        world.connect_all();
+        let ball = place_ball(&mut world, b"");
+        world.run_for(Span::from_secs(1), idle);
+        let (now, to) = (world.now(), Party::Client(fairpath::session::ClientId(0)));
+        world.server.give(ball, to, now).expect("known");
+        world.server.give(ball, Party::Server, now).expect("known");
+        let there = State::moving(Vec2::new(70.0, 0.0), Vec2::ZERO);
+        world.server.observe(ball, Observation::Jumped(there), now).expect("its own");
+        world.run_for(Span::from_millis(500), idle);
+        for index in 0..2 {
+            let (client, local) = world.client_now(index);
+            let placed = client.place(ball, local).expect("seen").position;
+            assert_eq!(placed, there.position, "seed {seed}, client {index}");
+        }
+    }
+}

@@ -7,9 +7,10 @@ use fairpath::session::{
     CallError, Class, Client, ClientConfig, ClientEvent, ClientId, CloseReason, Delivery, ObjectError, Party,
     Protocol, Refusal, Server, ServerConfig, ServerEvent,
 };
-use fairpath::time::Span;
+use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
-use fairpath::{EntityId, State};
+use fairpath::{EntityId, FixedSteps, State};
+use fairpath_laws::{law, proptest::prelude::*};
 use fairpath_sim::{LinkConfig, Loss, SessionWorld};
 use serde::{Deserialize, Serialize};
 
@@ -226,10 +227,8 @@ fn mistakes_of_the_game_are_errors_and_change_nothing() {
     let board = frame.create_motionless(&Board).expect("no motion needed");
     world.run_for(Span::from_secs(1), idle);
     assert_eq!(world.server_frame().objects_of::<Board>(), [board]);
-    assert_eq!(
-        world.server_frame().create(&Ship { name: "s".into() }, at(f64::NAN), world_now()).is_err(),
-        true
-    );
+    let broken = world.server_frame().create(&Ship { name: "s".into() }, at(f64::NAN), world_now());
+    assert!(broken.is_err());
     assert_eq!(world.server_frame().objects().len(), 2, "nothing half made");
 }
 
@@ -255,4 +254,55 @@ fn values_of_another_type_are_refused_before_the_game_sees_them() {
         _ => None,
     });
     assert_eq!(refusals.collect::<Vec<_>>(), [Refusal::WrongType, Refusal::WrongType]);
+}
+
+#[test]
+fn the_instant_of_a_state_counts_and_not_the_time_of_the_call() {
+    law!((any::<u64>(), 0_usize..2), cases = 24, |(seed, who)| {
+        let link = LinkConfig::default().delay(Span::from_millis(80));
+        let clients = (0..2).map(|seed| client(game(0.2), seed)).collect();
+        let mut world: World = SessionWorld::new(seed, link, server(), clients);
+        world.connect_all();
+        let mut random = Random::from_seed(seed);
+        // Straight at 100 u/s, told at any time between 400 ms after and 90 ms before it is true.
+        let truth = |at: SharedInstant| {
+            State::moving(Vec2::new(100.0 * at.as_secs_f64(), 0.0), Vec2::new(100.0, 0.0))
+        };
+        let begin = world.now();
+        let ship = Ship { name: "comet".into() };
+        let ship = if who == 0 {
+            let mut frame = world.client_frame(0);
+            let now = frame.now();
+            frame.create(&ship, truth(begin), now)
+        } else {
+            world.server_frame().create(&ship, truth(begin), begin)
+        };
+        let ship = ship.expect("connected");
+        let mut steps = FixedSteps::hz(60);
+        let mut worst = 0.0_f64;
+        for frame in 0..200 {
+            world.run_for(Span::from_millis(random.between(2.0, 100.0) as i64), idle);
+            let ahead = Span::from_millis(random.between(-300.0, 90.0) as i64);
+            let now = world.now();
+            for tick in steps.until(now + ahead) {
+                let told = if who == 0 {
+                    let mut frame = world.client_frame(0);
+                    let at = frame.now() + (tick.at() - now);
+                    frame.observe(ship, truth(tick.at()), at)
+                } else {
+                    world.server_frame().observe(ship, truth(tick.at()), tick.at())
+                };
+                prop_assert_eq!(told, Ok(()));
+            }
+            if frame > 20 {
+                let placed = world.client_frame(1).place(ship).expect("seen").position;
+                worst = worst.max(placed.distance(truth(now).position));
+            }
+        }
+        prop_assert!(worst < 0.2, "off by {}", worst);
+        let vectors = world.client(1).statistics().vectors_received;
+        let secs = (world.now() - begin).as_secs_f64();
+        prop_assert!((vectors as f64) < 1.6 * secs + 4.0, "{} in {} s", vectors, secs);
+        Ok(())
+    });
 }

@@ -108,13 +108,18 @@ struct Object<V: Planar> {
     groups: BTreeMap<u8, Vec<u8>>,
     /// The server's values for groups set by this client, for when another peer owns the object.
     overruled: BTreeMap<u8, Vec<u8>>,
+    /// The instant of the last observation.
+    observed_at: Option<LocalInstant>,
+    /// The newest motion that arrived while this client owned the object: that of the next owner,
+    /// if it overtook the news of the hand-over.
+    overtook: Option<DrVector<V>>,
     role: Role<V>,
 }
 
 impl<V: Planar> Object<V> {
     fn new(class: ClassId, owner: Party, term: u64, creation: Vec<u8>, role: Role<V>) -> Self {
         let (groups, overruled) = (BTreeMap::new(), BTreeMap::new());
-        Self { class, owner, term, creation, groups, overruled, role }
+        Self { class, owner, term, creation, groups, overruled, observed_at: None, overtook: None, role }
     }
 }
 
@@ -266,11 +271,17 @@ impl<V: Planar> Client<V> {
         let shared = self.clock_now(now).ok_or(ObjectError::NoSession)?.shared;
         self.mine(object)?;
         self.check_parent(object)?;
-        let Role::Mine(owner, _) = &mut self.mine(object)?.role else {
-            return Err(ObjectError::NotOwner(object));
-        };
+        let mine = self.mine(object)?;
+        if mine.observed_at.is_some_and(|last| at < last) {
+            return Err(ObjectError::OutOfOrder(object));
+        }
+        let Role::Mine(owner, _) = &mut mine.role else { return Err(ObjectError::NotOwner(object)) };
         check_instant(object, at - now)?;
-        let export = owner.observe(observation, shared + (at - now)).map_err(ObjectError::from)?;
+        // While the shared clock is corrected, a later instant of the own clock can become an
+        // earlier shared one.
+        let shared_at = owner.observed_at().map_or(shared + (at - now), |last| last.max(shared + (at - now)));
+        let export = owner.observe(observation, shared_at).map_err(ObjectError::from)?;
+        mine.observed_at = Some(at);
         if let Some(export) = export {
             self.follow_parent(object, export.vector.parent);
             self.dispatcher.on_generated(&export.vector, export.reason, shared);

@@ -42,9 +42,13 @@ impl<V: Planar> Client<V> {
     fn accept(&mut self, vector: &DrVector<V>, sent_at: SharedInstant, now: Now) -> Acceptance {
         let arrival =
             Arrival { now, waited: sent_at - vector.generated_at, travelled: self.channel.one_way() };
-        match self.objects.get(&vector.entity).map(|object| &object.role) {
-            Some(Role::Theirs(_)) => self.follow(vector, &arrival),
-            Some(Role::Mine(..)) => Acceptance::Stale,
+        match self.objects.get_mut(&vector.entity) {
+            Some(known) if known.is_mine() => {
+                let newest = known.overtook.get_or_insert(*vector);
+                *newest = if vector.generated_at > newest.generated_at { *vector } else { *newest };
+                Acceptance::Stale
+            }
+            Some(_) => self.follow(vector, &arrival),
             None => {
                 if self.early.len() >= EARLY_MAX && !self.early.contains_key(&vector.entity) {
                     self.early.pop_first();
@@ -261,6 +265,7 @@ impl<V: Planar> Client<V> {
                 self.channel.manifest.add(object, kind.rates, now.shared);
                 known.role = Role::Mine(Box::new(watch), 0);
                 known.overruled.clear();
+                (known.observed_at, known.overtook) = (None, None);
             }
             Role::Mine(watch, set) if !is_mine => {
                 // Values set here may have arrived too late. The server sends the ones that count.
@@ -270,8 +275,8 @@ impl<V: Planar> Client<V> {
                 let mut replica = Replica::new(self.placement)
                     .with_horizon(self.horizon)
                     .with_convergence(smoothing.unwrap_or(Convergence::smooth()));
-                if let Some(exported) = watch.exported() {
-                    replica.accept(exported, &Arrival::at(now));
+                for vector in watch.exported().into_iter().chain(&known.overtook) {
+                    replica.accept(vector, &Arrival::at(now));
                 }
                 known.role = Role::Theirs(Box::new(replica));
                 self.channel.disown(object);
