@@ -1,6 +1,6 @@
-//! Goal: the library does what PROTOCOL.md says of sessions, beyond the golden messages. Method: the
-//! document's examples, and the decoder written from it, are compared with the library. Only this
-//! test knows both.
+//! Goal: the library does what PROTOCOL.md says of sessions, beyond the golden messages. Method:
+//! the document's examples, and the decoder written from it, are compared with the library. Only
+//! this test knows both.
 
 use std::fs;
 use std::ops::Bound;
