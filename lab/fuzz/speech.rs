@@ -415,12 +415,12 @@ fn rule(source: &mut Entropy<'_>) -> Trigger {
     }
 }
 
-/// Returns a time span of up to a minute, or any that can be sent.
+/// Returns a time span of up to ten seconds, or any that can be sent.
 fn span(source: &mut Entropy<'_>) -> Span {
     if is_wild(source) {
         Span::from_micros(source.take(8) as i64 & i64::MAX)
     } else {
-        Span::from_millis(source.take(2) as i64)
+        Span::from_millis(source.take(2) as i64 % 10_000)
     }
 }
 
