@@ -1,18 +1,19 @@
 //! Shared by the targets: numbers from bytes, messages from numbers, and the laws that must hold.
 
+pub mod play;
 pub mod speech;
 
+use fairpath::DrVector;
 use fairpath::number::PacketNumber;
 use fairpath::session::limits::{
     EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, QUICKEST_MAX, SENT_PACKETS_MAX, SLOTS_MAX,
     UNRELIABLE_MAX,
 };
 use fairpath::session::message::{Datagram, Message, UnorderedMessage};
-use fairpath::session::{Class, ClassId, Client, ClientEvent, Queues, Server};
+use fairpath::session::{Class, ClassId, Client, ClientEvent, Delivery, Protocol, Queues, Server};
 use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::{Planar, Vec2};
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback, encode_updates};
-use fairpath::{DrVector, MotionKind, Trigger};
 
 /// Checks that any bytes decode or are refused, and that decoded updates encode to the same bytes.
 pub fn updates_are_canonical<V: Planar>(bytes: &[u8]) {
@@ -76,14 +77,17 @@ pub fn decodes_as_predicted<V: Planar>(
     }
 }
 
-/// The classes of the sessions: ships, balls that clients may claim, and scenery that only the
-/// server creates.
-pub fn classes() -> [(ClassId, Class); 3] {
-    [
-        (ClassId(1), Class::new(Trigger::within(0.3)).with_model(MotionKind::Circular)),
-        (ClassId(2), Class::new(Trigger::within(0.3)).claimable().outlives_owner().at_most(8)),
-        (ClassId(3), Class::new(Trigger::within(1.0)).with_attitude().server_only()),
-    ]
+/// The game of the sessions. Ships, balls that clients may claim, scenery that only the server
+/// creates, and boards without motion are plain bytes. Class 4 and method 0 have types: a flag is
+/// created with a `String` and has a state of its owner (`u16`) and one of the server (`u32`).
+pub fn game() -> Protocol<Vec2> {
+    Protocol::new("fuzz", 1)
+        .raw_class(ClassId(1), Class::within(0.3).circular())
+        .raw_class(ClassId(2), Class::within(0.3).claimable().outlives_owner().at_most(8))
+        .raw_class(ClassId(3), Class::within(1.0).with_attitude().server_only())
+        .raw_class(ClassId(5), Class::without_motion().server_group(1))
+        .class::<String>("flag", Class::within(0.3).state::<u16>("colour").server_state::<u32>("score"))
+        .call::<String>("chat", Delivery::ReliableOrdered)
 }
 
 /// Checks that the server keeps its bounds, whatever the clients have sent.

@@ -2,6 +2,7 @@
 //! times near real ones, and now and then anything.
 
 use fairpath::clock::{Reply, Request};
+use fairpath::converge::{Algorithm, Convergence};
 use fairpath::motion::{Circular, Dis, Hermite, Linear, Motion, Quadratic, Static, dis};
 use fairpath::number::{EntityId, Generation, Life, PacketNumber, WirePacketNumber};
 use fairpath::place::Placement;
@@ -10,15 +11,18 @@ use fairpath::session::message::{
     Announcement, Call, Datagram, Group, Hello, Message, Outcome, Part, Received, Resume, SESSION_VERSION,
     Target, UnorderedMessage, Welcome,
 };
-use fairpath::session::{ClassId, ClientId, Delivery, Party, Refusal, Token};
+use fairpath::session::{
+    ClassId, ClassSettings, ClientId, Delivery, GameId, Party, Rates, Refusal, Settings, Token,
+};
 use fairpath::time::{SharedInstant, Span};
+use fairpath::trigger::{AdaptiveThreshold, Trigger};
 use fairpath::vector::{Planar, Vec2, Vec3};
 use fairpath::wire::{
     Feedback, Header, Nonce, Precision, Receipt, StaleSet, encode_feedback, encode_updates,
 };
 use fairpath::{Attitude, DrVector, Observation, State};
 
-use crate::Entropy;
+use crate::{Entropy, game};
 
 /// The epoch of the server.
 pub const EPOCH: u64 = 1;
@@ -77,9 +81,14 @@ impl Entropy<'_> {
         }
     }
 
+    /// Returns any state of an object.
+    pub fn state(&mut self) -> State<Vec2> {
+        State::moving(Vec2::from_3d(vector(self)), Vec2::from_3d(vector(self)))
+    }
+
     /// Returns an observation of an owned object.
     pub fn observation(&mut self) -> Observation<Vec2> {
-        let state = State::moving(Vec2::from_3d(vector(self)), Vec2::from_3d(vector(self)));
+        let state = self.state();
         if self.below(8) == 0 { Observation::Jumped(state) } else { Observation::Moved(state) }
     }
 }
@@ -92,10 +101,20 @@ pub fn hello(source: &mut Entropy<'_>) -> Message {
         received: received(source),
     });
     let oddity = if is_wild(source) { source.take(1) as u8 } else { 0 };
+    let is_odd = |bit: u8| oddity >> bit & 1;
+    let GameId { mut name, version, fingerprint } = game().game_id();
+    if is_odd(3) == 1 {
+        name.push('s');
+    }
     Message::Hello(Hello {
-        version: SESSION_VERSION.wrapping_add(oddity & 1),
-        dimensions: 2 + (oddity >> 1 & 1),
-        fingerprint: Precision::default().fingerprint() ^ u32::from(oddity >> 2),
+        version: SESSION_VERSION.wrapping_add(is_odd(0)),
+        dimensions: 2 + is_odd(1),
+        precision: Precision::default().fingerprint() ^ u32::from(is_odd(2)),
+        game: GameId {
+            name,
+            version: version + u32::from(is_odd(4)),
+            fingerprint: fingerprint ^ u64::from(is_odd(5)),
+        },
         authentication: Vec::new(),
         clock: Request { id: source.below(4) as u32 },
         resume,
@@ -117,6 +136,7 @@ pub fn welcome(source: &mut Entropy<'_>, now: SharedInstant) -> Message {
         placement: [Placement::Local, Placement::Global, Placement::Hop][source.below(3) as usize],
         clock: reply(source, now),
         outcome,
+        settings: settings(source),
     })
 }
 
@@ -126,12 +146,12 @@ pub fn message(source: &mut Entropy<'_>, now: SharedInstant) -> Message {
         0 => hello(source),
         1 => welcome(source, now),
         2 => Message::Confirm(received(source)),
-        3 | 4 => Message::Create(announcement(source)),
+        3 | 4 => Message::Create(announcement(source, now)),
         5 => Message::Destroy(source.entity()),
         6 => Message::Claim(source.entity(), source.count()),
         7 => Message::Release(source.entity(), source.count()),
         8 | 9 => Message::Call(call(source)),
-        10 | 11 => Message::Enter(announcement(source)),
+        10 | 11 => Message::Enter(announcement(source, now)),
         12 => Message::Leave(source.entity(), source.below(2) == 0),
         13 => Message::Owned(source.entity(), party(source), source.count()),
         14 => {
@@ -319,20 +339,97 @@ fn received(source: &mut Entropy<'_>) -> Received {
     Received { ordered: source.count(), unordered, beyond }
 }
 
-fn announcement(source: &mut Entropy<'_>) -> Announcement {
+fn announcement(source: &mut Entropy<'_>, now: SharedInstant) -> Announcement {
     let mut groups: Vec<Group> = (0..source.below(4)).map(|_| group(source)).collect();
     groups.sort_by_key(|group| group.group);
     groups.dedup_by_key(|group| group.group);
     let mut creation = source.bytes();
     creation.truncate(1024);
-    Announcement {
-        object: source.entity(),
-        class: ClassId(source.below(4) as u32),
-        owner: party(source),
-        term: source.count(),
-        creation,
-        groups,
+    let (object, class) = (source.entity(), ClassId(source.below(6) as u32));
+    if class == ClassId(4) && !is_wild(source) {
+        // The text "hi", as the class's type wants it.
+        creation = vec![2, b'h', b'i'];
     }
+    let (owner, term) = (party(source), source.count());
+    Announcement { object, class, owner, term, creation, motion: first_motion(source, object, now), groups }
+}
+
+/// Returns the motion of an announcement: a DR vector of the object most often, else none, two, one
+/// of another object, or any bytes.
+fn first_motion(source: &mut Entropy<'_>, object: EntityId, now: SharedInstant) -> Vec<u8> {
+    let how = source.below(8);
+    let mut bytes = match how {
+        0 => Vec::new(),
+        1 => source.bytes(),
+        _ => {
+            let header = header(source, WirePacketNumber(0), now);
+            let mut vectors = vec![dr_vector::<Vec2>(source, header.sent_at)];
+            match how {
+                2 => vectors.push(DrVector { entity: object, ..vectors[0] }),
+                3 => {}
+                _ => vectors[0].entity = object,
+            }
+            let mut bytes = Vec::new();
+            // What cannot be encoded leaves no bytes: an announcement without motion.
+            let _ = encode_updates(&Precision::default(), &header, &vectors, &mut bytes);
+            bytes
+        }
+    };
+    bytes.truncate(512);
+    bytes
+}
+
+/// Returns the settings of a welcome: those of the client's own game, or any.
+fn settings(source: &mut Entropy<'_>) -> Settings {
+    if source.below(2) == 0 {
+        return Settings { horizon: Span::from_secs(3), classes: Vec::new() };
+    }
+    let horizon = span(source);
+    let classes = (0..source.below(7)).map(|id| (ClassId(id as u32), class_settings(source))).collect();
+    Settings { horizon, classes }
+}
+
+fn class_settings(source: &mut Entropy<'_>) -> ClassSettings {
+    ClassSettings {
+        trigger: Trigger::AnyOf((0..source.below(4)).map(|_| rule(source)).collect()),
+        rates: Rates { interval_min: span(source), interval_max: span(source) },
+        smoothing: Convergence {
+            algorithm: Algorithm::ALL[source.below(Algorithm::ALL.len() as u64) as usize],
+            blend_min: span(source),
+            blend: span(source),
+            snap_beyond: limit(source),
+        },
+    }
+}
+
+fn rule(source: &mut Entropy<'_>) -> Trigger {
+    match source.below(6) {
+        0 => Trigger::Distance { threshold: limit(source) },
+        1 => Trigger::CrossTrack { threshold: limit(source) },
+        2 => Trigger::Angle { threshold: limit(source) },
+        3 => Trigger::Every(span(source)),
+        4 => Trigger::PreReckoning { angle: limit(source), speed_min: limit(source) },
+        _ => Trigger::Adaptive(AdaptiveThreshold {
+            near: limit(source),
+            per_distance: limit(source),
+            far: limit(source),
+        }),
+    }
+}
+
+/// Returns a time span of up to ten seconds, or any that can be sent.
+fn span(source: &mut Entropy<'_>) -> Span {
+    if is_wild(source) {
+        Span::from_micros(source.take(8) as i64 & i64::MAX)
+    } else {
+        Span::from_millis(source.take(2) as i64 % 10_000)
+    }
+}
+
+/// Returns a number from zero, infinity included.
+fn limit(source: &mut Entropy<'_>) -> f64 {
+    let number = source.number().abs();
+    if number.is_nan() { f64::INFINITY } else { number }
 }
 
 fn group(source: &mut Entropy<'_>) -> Group {

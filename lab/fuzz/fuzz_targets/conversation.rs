@@ -13,8 +13,9 @@ use fairpath::session::{
 };
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
+use fairpath_fuzz::play::{host, play};
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{Entropy, classes, client_keeps_its_bounds, server_keeps_its_bounds, take_events};
+use fairpath_fuzz::{Entropy, client_keeps_its_bounds, game, server_keeps_its_bounds, take_events};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut source = Entropy(bytes);
@@ -59,12 +60,12 @@ struct Conversation {
 impl Conversation {
     fn new(how: u64) -> Self {
         let server = Server::new(
-            ServerConfig::new(classes(), EPOCH),
+            ServerConfig::new(game(), EPOCH),
             Box::new(DeterministicBudget::new(0.5 + how as f64 / 128.0, Weighting::THIRDS)),
             Random::from_seed(how),
         );
         let seat = |seed| FuzzClient {
-            client: Client::new(ClientConfig::new(classes()), Random::from_seed(seed)),
+            client: Client::new(ClientConfig::new(game()), Random::from_seed(seed)),
             id: None,
             up: Direction::default(),
             down: Direction::default(),
@@ -88,7 +89,12 @@ impl Conversation {
         let choice = source.take(1);
         let index = (choice >> 7) as usize;
         match choice % 16 {
-            0..=3 => self.act_as_client(index, source),
+            0..=2 => self.act_as_client(index, source),
+            3 if source.below(2) == 0 => host(self.server.frame(self.now), source),
+            3 => {
+                let now = self.local();
+                play(self.seats[index].client.frame(now), source);
+            }
             4 | 5 => self.act_as_server(source),
             6..=8 => {
                 self.pass(source.take(1) as i64);
@@ -294,6 +300,9 @@ fn is_no_accusation(reason: CloseReason) -> bool {
             | CloseReason::WrongVersion
             | CloseReason::WrongDimensions
             | CloseReason::WrongPrecision
+            | CloseReason::WrongGame
+            | CloseReason::WrongGameVersion
+            | CloseReason::WrongProtocol
             | CloseReason::TooFast
     )
 }

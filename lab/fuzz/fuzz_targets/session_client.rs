@@ -9,11 +9,12 @@ use fairpath::number::EntityId;
 use fairpath::place::Placement;
 use fairpath::random::Random;
 use fairpath::session::message::{Message, Outcome, Welcome};
-use fairpath::session::{ClassId, Client, ClientConfig, ClientId, CloseReason, Token};
+use fairpath::session::{ClassId, Client, ClientConfig, ClientId, CloseReason, Settings, Token};
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
+use fairpath_fuzz::play::play;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{Entropy, classes, client_keeps_its_bounds, take_events};
+use fairpath_fuzz::{Entropy, client_keeps_its_bounds, game, take_events};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut source = Entropy(bytes);
@@ -34,7 +35,7 @@ struct ClientHarness {
 
 impl ClientHarness {
     fn new(how: u64) -> Self {
-        let client = Client::new(ClientConfig::new(classes()), Random::from_seed(1));
+        let client = Client::new(ClientConfig::new(game()), Random::from_seed(1));
         let now = LocalInstant::from_millis(1_000);
         let mut harness =
             Self { client, packet: 0, now, ahead: Span::from_secs(how as i64 % 8), shown: None };
@@ -49,6 +50,7 @@ impl ClientHarness {
                 token: Token([0; 16]),
                 epoch: EPOCH,
                 placement,
+                settings: Settings { horizon: Span::from_secs(3), classes: Vec::new() },
                 clock: Request { id: 0 }.answer(shared, shared),
                 outcome: Outcome::New(1, 32),
             }));
@@ -75,6 +77,7 @@ impl ClientHarness {
             8 => self.reconnect(source, shared),
             9 | 10 => self.now += Span::from_millis(source.take(1) as i64),
             11 => self.now += Span::from_millis(20 * source.take(1) as i64),
+            12 => play(self.client.frame(self.now), source),
             _ => self.act(source),
         }
         self.drain();

@@ -12,8 +12,9 @@ use fairpath::session::{
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
+use fairpath_fuzz::play::host;
 use fairpath_fuzz::speech::{self, EPOCH};
-use fairpath_fuzz::{Entropy, classes, server_keeps_its_bounds};
+use fairpath_fuzz::{Entropy, game, server_keeps_its_bounds};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut source = Entropy(bytes);
@@ -33,7 +34,7 @@ struct ServerHarness {
 
 impl ServerHarness {
     fn new(how: u64) -> Self {
-        let config = ServerConfig { clients_max: 3, ..ServerConfig::new(classes(), EPOCH) };
+        let config = ServerConfig { clients_max: 3, ..ServerConfig::new(game(), EPOCH) };
         let mut server = Server::new(config, Box::new(Broadcast), Random::from_seed(1));
         if how & 1 == 1 {
             server = server.with_interceptor(SpeedCheck { speed_max: 1_000.0 });
@@ -79,6 +80,7 @@ impl ServerHarness {
             8 => self.reconnect(index, source),
             9 | 10 => self.now += Span::from_millis(source.take(1) as i64),
             11 => self.now += Span::from_millis(20 * source.take(1) as i64),
+            12 => host(self.server.frame(self.now), source),
             _ => self.act(source),
         }
         self.drain();

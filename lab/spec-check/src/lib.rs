@@ -14,7 +14,7 @@ mod updates;
 
 pub use bits::{Bits, Rejected};
 pub use precision::Given;
-pub use session::decode_session;
+pub use session::{decode_session, game_fingerprint};
 
 /// Returns the message as text, one fact per line.
 pub fn decode(bits: &mut Bits, given: &Given) -> Result<String, Rejected> {

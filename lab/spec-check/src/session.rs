@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use crate::Rejected;
 
+/// The reasons of refusals.
+const REASONS: std::ops::RangeInclusive<u8> = 0..=14;
+
 /// Returns a session message as text, one fact per line. `room` is the channel: `stream`, `message`
 /// or `datagram` of a session, or `lobby`.
 pub fn decode_session(room: &str, hex: &str) -> Result<String, Rejected> {
@@ -101,6 +104,21 @@ impl<'a> MessageReader<'a> {
             1 => Ok(true),
             _ => Err(Rejected("neither 0 nor 1")),
         }
+    }
+
+    fn at_most(&mut self, most: u64) -> Result<u64, Rejected> {
+        let count = self.varint()?;
+        if count <= most { Ok(count) } else { Err(Rejected("too many")) }
+    }
+
+    fn span(&mut self) -> Result<u64, Rejected> {
+        let micros = self.varint()?;
+        if micros < 1 << 63 { Ok(micros) } else { Err(Rejected("not below 2^63")) }
+    }
+
+    fn number(&mut self) -> Result<f64, Rejected> {
+        let number = f64::from_bits(self.le(8)?);
+        if number >= 0.0 { Ok(number) } else { Err(Rejected("negative or not a number")) }
     }
 
     fn party(&mut self) -> Result<String, Rejected> {
@@ -225,7 +243,7 @@ impl<'a> MessageReader<'a> {
             19 => self.ids("ids"),
             20 => {
                 let (object, reason) = (self.small()?, self.u8()?);
-                if reason > 12 {
+                if !REASONS.contains(&reason) {
                     return Err(Rejected("no such reason"));
                 }
                 self.say(format!("refused object {object} reason {reason}\n"));
@@ -255,12 +273,21 @@ impl<'a> MessageReader<'a> {
     }
 
     fn hello(&mut self) -> Result<(), Rejected> {
-        let (version, dimensions, fingerprint) = (self.u8()?, self.u8()?, self.le(4)?);
+        let version = self.u8()?;
+        if version != 2 {
+            return Err(Rejected("another version"));
+        }
+        let (dimensions, precision) = (self.u8()?, self.le(4)?);
+        let name = self.counted(64)?;
+        std::str::from_utf8(name).map_err(|_| Rejected("a name that is not UTF-8"))?;
+        let (game_version, fingerprint) = (self.small()?, self.le(8)?);
         let authentication = hex_of(self.counted(1024)?);
         let clock = self.small()?;
         self.say(format!(
-            "hello version {version} dimensions {dimensions} fingerprint {fingerprint:08x} \
-             authentication {authentication} clock {clock}\n"
+            "hello version {version} dimensions {dimensions} precision {precision:08x} \
+             authentication {authentication} clock {clock}\n\
+             game {} version {game_version} fingerprint {fingerprint:016x}\n",
+            hex_of(name)
         ));
         if !self.flag()? {
             self.say("resume none\n");
@@ -280,6 +307,7 @@ impl<'a> MessageReader<'a> {
             _ => return Err(Rejected("no such placement")),
         };
         self.say(format!("welcome client {client} token {token} epoch {epoch} placement {placement}\n"));
+        self.settings()?;
         self.reply()?;
         if self.flag()? {
             self.say("resumed ");
@@ -289,11 +317,56 @@ impl<'a> MessageReader<'a> {
         }
     }
 
+    fn settings(&mut self) -> Result<(), Rejected> {
+        let (horizon, classes) = (self.span()?, self.at_most(512)?);
+        self.say(format!("horizon {horizon}\n"));
+        let mut last = None;
+        for _ in 0..classes {
+            let class = self.small()?;
+            if Some(class) <= last {
+                return Err(Rejected("classes must ascend"));
+            }
+            last = Some(class);
+            let count = self.at_most(16)?;
+            let rules: Result<String, Rejected> = (0..count).map(|_| self.rule()).collect();
+            let (rules, shortest, longest) = (rules?, self.span()?, self.span()?);
+            let (curve, least, most, jump) = (self.u8()?, self.span()?, self.span()?, self.number()?);
+            if curve > 4 {
+                return Err(Rejected("no such curve"));
+            }
+            if least > 10_000_000 || most > 10_000_000 || jump > 1e30 {
+                return Err(Rejected("a correction is too long"));
+            }
+            self.say(format!(
+                "class {class} interval {shortest} {longest} smoothing {curve} {least} {most} {jump}\n{rules}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn rule(&mut self) -> Result<String, Rejected> {
+        let (name, count) = match self.u8()? {
+            0 => ("distance", 1),
+            1 => ("cross-track", 1),
+            2 => ("angle", 1),
+            3 => return Ok(format!("rule every {}\n", self.span()?)),
+            4 => ("pre-reckoning", 2),
+            5 => ("adaptive", 3),
+            _ => return Err(Rejected("no such rule")),
+        };
+        let mut rule = format!("rule {name}");
+        for _ in 0..count {
+            write!(rule, " {}", self.number()?).expect("a string");
+        }
+        Ok(rule + "\n")
+    }
+
     fn announcement(&mut self, name: &str) -> Result<(), Rejected> {
         let (object, class, owner, term) = (self.small()?, self.small()?, self.party()?, self.varint()?);
-        let creation = hex_of(self.counted(1024)?);
+        let (creation, motion) = (hex_of(self.counted(1024)?), hex_of(self.counted(512)?));
         self.say(format!(
-            "{name} object {object} class {class} owner {owner} term {term} creation {creation}\n"
+            "{name} object {object} class {class} owner {owner} term {term} creation {creation} \
+             motion {motion}\n"
         ));
         let count = self.u8()?;
         if count > 32 {
@@ -309,6 +382,17 @@ impl<'a> MessageReader<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the fingerprint of a game: section 13. The strings describe its classes and calls.
+pub fn game_fingerprint<'a>(strings: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+    let mut hash: u64 = 0xCBF2_9CE4_8422_2325;
+    for string in strings {
+        for byte in (string.len() as u32).to_le_bytes().iter().chain(string) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+    hash
 }
 
 pub(crate) fn hex_of(bytes: &[u8]) -> String {
