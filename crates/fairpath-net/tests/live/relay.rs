@@ -51,8 +51,11 @@ fn a_refused_update_reaches_no_client() {
         world.join();
     }
     world.until("both fly", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));
-    let liar =
-        world.pilots[1].client.with_session(|session, now| session.create(SHIP, b"liar", now)).expect("room");
+    let honest = State::moving(Vec2::new(0.0, 50.0), Vec2::ZERO);
+    let liar = world.pilots[1]
+        .client
+        .with_session(|session, now| session.create_at(SHIP, b"liar", Some(honest), now, now))
+        .expect("room");
     world.until("the false claim is refused", |world| {
         let truth = State::moving(Vec2::new(0.0, 50.0), Vec2::new(900.0, 0.0));
         let told = world.pilots[1]
@@ -69,5 +72,5 @@ fn a_refused_update_reaches_no_client() {
         world.pilots[0].was_told(entered)
     });
     let seen = world.pilots[0].client.with_session(|session, now| session.place(liar, now));
-    assert_eq!(seen.map(|state| state.velocity.length()), None, "and of nothing that it claims to do");
+    assert_eq!(seen, Some(honest), "and of nothing that it claims to do");
 }

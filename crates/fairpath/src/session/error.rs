@@ -230,6 +230,8 @@ pub enum ObjectError {
     NotInProtocol(&'static str),
     /// The value cannot be encoded: its `Serialize` failed.
     NotEncodable(&'static str),
+    /// The bytes are not a value of the type that the [`Protocol`](super::Protocol) gives them.
+    WrongType,
     /// The class has motion and needs a first state, or has none and takes no state.
     WrongMotion,
 }
@@ -278,6 +280,7 @@ impl fmt::Display for ObjectError {
                  Class::server_state"
             ),
             Self::NotEncodable(name) => write!(f, "cannot encode a {name}: its Serialize failed"),
+            Self::WrongType => write!(f, "the bytes are not of the type that the protocol gives them"),
             Self::WrongMotion => write!(
                 f,
                 "a class with motion needs a first state (create), a class without motion takes none \

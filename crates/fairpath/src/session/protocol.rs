@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::class::{Class, ClassId};
+use super::settings::{CLASSES_MAX, RULES_MAX, rules};
 use super::value::{Payload, Value, ValueType};
 use super::{Delivery, limits};
 use crate::vector::Planar;
@@ -134,7 +135,8 @@ impl<V: Planar> Protocol<V> {
     /// Adds a class whose creation value is plain bytes, under a number of the game's choice.
     ///
     /// # Panics
-    /// If the number or the name already identifies a class.
+    /// If the number or the name already identifies a class, or there are too many classes or rules
+    /// of a trigger for the handshake: 512 and 16.
     #[must_use]
     pub fn raw_class(mut self, id: ClassId, class: Class) -> Self {
         let it = self.edit();
@@ -142,6 +144,8 @@ impl<V: Planar> Protocol<V> {
         let is_new = it.classes.values().all(|other| name.is_empty() || other.name != *name);
         assert!(is_new, "two classes have the name {name}");
         assert!(!it.classes.contains_key(&id), "two classes have the number {}", id.0);
+        assert!(it.classes.len() < CLASSES_MAX, "a game has at most {CLASSES_MAX} classes");
+        assert!(rules(&class.trigger) <= RULES_MAX, "a trigger has at most {RULES_MAX} rules: class {name}");
         it.classes.insert(id, class);
         self
     }
@@ -201,6 +205,8 @@ impl<V: Planar> Protocol<V> {
         GameId { name: name.clone(), version: *version, fingerprint: self.fingerprint() }
     }
 
+    /// PROTOCOL.md fixes the names and numbers that enter here: renaming a motion model or
+    /// reordering [`Delivery`] changes the wire.
     fn fingerprint(&self) -> u64 {
         let mut digest = Digest::EMPTY;
         for (id, class) in self.classes() {

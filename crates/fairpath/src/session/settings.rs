@@ -29,8 +29,8 @@ pub struct ClassSettings {
 }
 
 /// Most classes of a game, and most rules of a trigger: limits of the message.
-const CLASSES_MAX: u64 = 512;
-const RULES_MAX: u64 = 16;
+pub(super) const CLASSES_MAX: usize = 512;
+pub(super) const RULES_MAX: usize = 16;
 
 impl Settings {
     pub(super) fn of(horizon: Span, classes: &BTreeMap<ClassId, Class>) -> Self {
@@ -83,6 +83,13 @@ impl Settings {
         }
         Ok(Self { horizon, classes })
     }
+}
+
+/// Returns the number of rules in a trigger.
+pub(super) fn rules(trigger: &Trigger) -> usize {
+    let mut rules = Vec::new();
+    flatten(trigger, &mut rules);
+    rules.len()
 }
 
 /// Collects the rules of nested lists: any of "any of" is the same as any of all.
@@ -162,7 +169,7 @@ fn span(reader: &mut Reader<'_>) -> Result<Span, MessageError> {
     Ok(Span::from_micros(micros))
 }
 
-fn count(reader: &mut Reader<'_>, count_max: u64) -> Result<u64, MessageError> {
+fn count(reader: &mut Reader<'_>, count_max: usize) -> Result<u64, MessageError> {
     let count = reader.varint()?;
-    if count <= count_max { Ok(count) } else { Err(MessageError::OutOfRange) }
+    if count <= count_max as u64 { Ok(count) } else { Err(MessageError::OutOfRange) }
 }

@@ -145,6 +145,10 @@ impl<V: Planar> Server<V> {
         if creation.len() > CREATION_BYTES_MAX {
             return Err(ObjectError::TooLong);
         }
+        let is_typed_right = self.config.protocol.creation_payload(class, creation.to_vec()).is_some();
+        if !is_typed_right {
+            return Err(ObjectError::WrongType);
+        }
         if self.objects.len() >= OBJECTS_MAX {
             return Err(ObjectError::TooMany);
         }
@@ -219,6 +223,9 @@ impl<V: Planar> Server<V> {
         let is_servers = self.class_of(object).is_some_and(|class| class.is_servers(group));
         if known.owner != Party::Server && !is_servers {
             return Err(ObjectError::NotOwner(object));
+        }
+        if self.config.protocol.state_payload(known.class, group, bytes.to_vec()).is_none() {
+            return Err(ObjectError::WrongType);
         }
         if known.groups.get(&group).is_none_or(|value| value != bytes) {
             self.spread_state(object, group, bytes.to_vec());

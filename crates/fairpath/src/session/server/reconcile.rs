@@ -301,14 +301,18 @@ impl<V: Planar> Server<V> {
     fn create_for(&mut self, client: ClientId, mut announcement: Announcement, now: SharedInstant) {
         let allowed = self.may_create(client, &announcement).and_then(|()| {
             let passed = self.intercept_creation(client, &mut announcement, now);
-            passed.map_err(|_| Refusal::NotCreated)?;
-            self.check_types(&announcement)
+            passed.and_then(|()| self.check_types(&announcement)).map_err(|_| Refusal::NotCreated)
         });
         // The id is used up even if the creation fails: the client will not use it again.
-        let early = self.use_id(client, announcement.object, now);
+        let (was_granted, early) = self.use_id(client, announcement.object, now);
         let creation_payload = match allowed {
             Ok(payload) => payload,
-            Err(refusal) => return self.refuse(client, announcement.object, refusal, now),
+            Err(refusal) => {
+                if was_granted {
+                    self.ids.free(announcement.object.0, now);
+                }
+                return self.refuse(client, announcement.object, refusal, now);
+            }
         };
         let replica = self.replica();
         let Some(member) = self.members.get_mut(&client) else { return };
@@ -354,20 +358,21 @@ impl<V: Planar> Server<V> {
         member.early.extract_if(.., is_child).map(|(_, kept)| kept).collect()
     }
 
-    /// Marks an id as used; grants more when few are left. Returns a DR vector that came early.
+    /// Marks an id as used; grants more when few are left. Returns whether it was granted, and a DR
+    /// vector that came early.
     fn use_id(
         &mut self,
         client: ClientId,
         object: EntityId,
         now: SharedInstant,
-    ) -> Option<(DrVector<V>, SharedInstant)> {
-        let member = self.members.get_mut(&client)?;
+    ) -> (bool, Option<(DrVector<V>, SharedInstant)>) {
+        let Some(member) = self.members.get_mut(&client) else { return (false, None) };
         let was_granted = member.granted.remove(&object.0);
         let early = member.early.remove(&object);
         if was_granted && member.granted.len() <= IDS_LOW as usize {
             self.grant_ids(client, now);
         }
-        early
+        (was_granted, early)
     }
 
     fn may_create(&self, client: ClientId, announcement: &Announcement) -> Result<(), Refusal> {
