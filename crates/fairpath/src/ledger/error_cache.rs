@@ -40,9 +40,30 @@ impl<V: Planar> ErrorCache<V> {
     }
 }
 
+/// A slot for each cached DR vector. Empty until the first result: most of many thousand entities
+/// lie still, and no receiver is wrong about them.
+#[derive(Clone, Debug)]
+struct Slots<T>(Vec<Option<T>>);
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy> Slots<T> {
+    #[inline]
+    fn slot(&mut self, index: Index) -> &mut Option<T> {
+        if self.0.is_empty() {
+            self.0.resize(BELIEFS, None);
+        }
+        &mut self.0[slot_of(index)]
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct IntervalErrors {
-    entries: [Option<IntervalError>; BELIEFS],
+    entries: Slots<IntervalError>,
     /// The latest end of all entries.
     latest: Option<SharedInstant>,
 }
@@ -65,7 +86,7 @@ impl IntervalErrors {
         to: SharedInstant,
         integrate: impl FnOnce() -> f64,
     ) -> f64 {
-        let slot = &mut self.entries[slot_of(index)];
+        let slot = self.entries.slot(index);
         match slot {
             Some(entry) if (entry.index, entry.from, entry.to) == (index, from, to) => entry.error,
             _ => {
@@ -79,7 +100,7 @@ impl IntervalErrors {
 /// Errors that grow from trigger to trigger: only the growth since the last call is integrated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ErrorSums {
-    entries: [Option<ErrorSum>; BELIEFS],
+    entries: Slots<ErrorSum>,
     /// The latest end of all entries.
     latest: Option<SharedInstant>,
 }
@@ -101,7 +122,7 @@ impl ErrorSums {
         to: SharedInstant,
         integrate: impl FnOnce(SharedInstant) -> f64,
     ) -> f64 {
-        let slot = &mut self.entries[slot_of(index)];
+        let slot = self.entries.slot(index);
         let (from, sum) = match slot {
             Some(known) if known.index == index && known.to <= to => (known.to, known.error),
             _ => (since, 0.0),
@@ -117,7 +138,7 @@ impl ErrorSums {
 /// Gaps to the newest piece of the exported path.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps<V: Planar> {
-    entries: [Option<KnownGap<V>>; BELIEFS],
+    entries: Slots<KnownGap<V>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +150,7 @@ struct KnownGap<V: Planar> {
 
 impl<V: Planar> Default for Gaps<V> {
     fn default() -> Self {
-        Self { entries: [None; BELIEFS] }
+        Self { entries: Slots::default() }
     }
 }
 
@@ -142,7 +163,7 @@ impl<V: Planar> Gaps<V> {
         index: Index,
         find: impl FnOnce() -> Option<Gap<V>>,
     ) -> Option<&Gap<V>> {
-        let slot = &mut self.entries[slot_of(index)];
+        let slot = self.entries.slot(index);
         let is_known = slot.as_ref().is_some_and(|known| known.newest == newest && known.index == index);
         if !is_known {
             *slot = Some(KnownGap { newest, index, gap: find() });
