@@ -16,8 +16,8 @@ pub struct Queues {
     /// Objects with motion but without an announcement yet: at most `EARLY_MAX`, and at a server at
     /// most the ids granted.
     pub early: usize,
-    /// Objects that the client is to see and that are not announced yet: at most `OBJECTS_MAX`. Zero
-    /// at a client.
+    /// Objects that the client is to see and that are not announced yet: at most `OBJECTS_MAX`.
+    /// Zero at a client.
     pub waiting: usize,
     /// Events that the application has not fetched, of all peers together: about `EVENTS_MAX`.
     pub events: usize,

@@ -196,8 +196,8 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// Sets the forecast that chooses the motions to send for an object that the server owns; `None`:
-    /// the class's motion model.
+    /// Sets the forecast that chooses the motions to send for an object that the server owns;
+    /// `None`: the class's motion model.
     pub fn set_forecast(
         &mut self,
         object: EntityId,
