@@ -19,8 +19,19 @@ use serde::de::DeserializeOwned;
 /// Values are encoded with [postcard](https://docs.rs/postcard): numbers of any size take as many
 /// bytes as they need, fields have no names on the wire. Both ends must define the type alike.
 /// Do not use recursive types: a hostile peer could nest them until the stack overflows.
+///
+/// A value owns its data, because it outlives the packet it was decoded from. If the compiler says
+/// that an "implementation of `Deserialize` is not general enough", a field borrows: use `String`
+/// instead of `&str`, `Vec<T>` instead of `&[T]`.
+#[diagnostic::on_unimplemented(
+    message = "values of type `{Self}` cannot be sent and received",
+    label = "not a type with serde's `Serialize` and `Deserialize`",
+    note = "add `#[derive(serde::Serialize, serde::Deserialize)]` to a type of the game, and pass `&value`",
+    note = "wrap a text, a list or a number in a type of the game: `struct Chat(String);`"
+)]
 pub trait Value: Serialize + DeserializeOwned + 'static {}
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned + 'static> Value for T {}
 
 /// Returns the bytes of a value; `None` if its `Serialize` fails, for example for a sequence of
