@@ -3,8 +3,13 @@
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::ClientId;
+use crate::number::EntityId;
+use crate::time::SharedInstant;
+use crate::vector::{Vec2, Vec3};
 
 /// A type whose values travel between server and clients: any type that implements serde's
 /// `Serialize` and `Deserialize`.
@@ -15,6 +20,10 @@ use serde::de::DeserializeOwned;
 /// # fn is_a_value<T: fairpath::session::Value>() {}
 /// # is_a_value::<Ship>();
 /// ```
+///
+/// A value may contain an [`EntityId`], a [`ClientId`], a [`SharedInstant`], a [`Vec2`] or a
+/// [`Vec3`]. A [`LocalInstant`](crate::LocalInstant) means nothing to another peer, so it has no
+/// `Serialize`.
 ///
 /// Values are encoded with [postcard](https://docs.rs/postcard): numbers of any size take as many
 /// bytes as they need, fields have no names on the wire. Both ends must define the type alike.
@@ -131,5 +140,47 @@ impl From<Vec<u8>> for Payload {
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Payload({:?})", self.bytes)
+    }
+}
+
+/// Lets values of a game contain a type of the library, encoded as another type.
+macro_rules! travels_as {
+    ($wire:ty, $type:ident, $to:expr, $from:expr) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let to: fn(&Self) -> $wire = $to;
+                to(self).serialize(serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let from: fn($wire) -> Self = $from;
+                <$wire>::deserialize(deserializer).map(from)
+            }
+        }
+    };
+}
+
+travels_as!(u32, EntityId, |object| object.0, EntityId);
+travels_as!(u32, ClientId, |client| client.0, ClientId);
+travels_as!(i64, SharedInstant, |at| at.as_micros(), SharedInstant::from_micros);
+travels_as!([f64; 2], Vec2, |v| [v.x, v.y], |[x, y]| Self { x, y });
+travels_as!([f64; 3], Vec3, |v| [v.x, v.y, v.z], |[x, y, z]| Self { x, y, z });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_contain_types_of_the_library() {
+        let value = (
+            (EntityId(300), ClientId(7)),
+            SharedInstant::from_micros(-5),
+            (Vec2::new(1.0, 2.0), Vec3::new(0.1, -2.0, 3.0)),
+        );
+        let bytes = encode(&value).expect("encodable");
+        assert_eq!(bytes.len(), 2 + 1 + 1 + 16 + 24);
+        assert_eq!(decode(&bytes), Some(value));
     }
 }
