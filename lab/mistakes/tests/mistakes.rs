@@ -38,8 +38,8 @@ fn compile(program: &Path, crates: &[(String, String)]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Returns the crates that programs use, as (name, file with its metadata). Cargo knows which of the
-/// files in its target folder belong together.
+/// Returns the crates that programs use, as (name, file with its metadata). Cargo knows which files
+/// in its target folder belong together.
 fn built_crates() -> Vec<(String, String)> {
     let output = Command::new(env!("CARGO"))
         .args(["check", "--package", "fairpath-mistakes", "--lib", "--message-format", "json"])
