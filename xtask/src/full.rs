@@ -26,6 +26,7 @@ struct Check {
 const CHECKS: &[Check] = &[
     Check { name: "cargo xtask test", run: || all_of(crate::test()) },
     Check { name: "packaged crates, built outside the workspace", run: package::check },
+    Check { name: "a game from `cargo xtask new`", run: crate::new::check },
     Check { name: "each feature of fairpath-net alone", run: features_alone },
     Check { name: "campaign, 2000 seeds", run: || all_of(crate::sim(&words(["--seeds", "2000"]))) },
     Check { name: "the book, rendered by mdBook", run: || all_of(crate::book::steps()) },

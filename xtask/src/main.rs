@@ -4,6 +4,7 @@ mod book;
 mod full;
 mod fuzz;
 mod mutants;
+mod new;
 mod package;
 mod steps;
 
@@ -17,6 +18,8 @@ cargo xtask demo [ARGS]     build the page, start a server with bots and open th
 cargo xtask test [--full [WORD]]      run everything that must hold: format, lints, tests, documentation, the
                             page in a browser; --full adds packaging, other systems, the book and the
                             campaign, or runs only the checks whose name contains WORD
+cargo xtask new NAME [--path DIR]     write a small game with a server, a client and a test that depends on
+                            this clone, into DIR (default: a folder NAME beside the clone)
 cargo xtask page [--out DIR]          write the page as files for any web host (default target/page)
 cargo xtask page-cost       measure what a frame of each scene costs in headless Chromium
 cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromium (default docs/src/images)
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
     };
     match command {
         "demo" => run_all(demo(rest)),
+        "new" => new::run(rest),
         "page" => with_out(rest, "target/page", |folder| page("build", Some(folder))),
         "page-cost" => run_all(page("cost", None)),
         "screenshots" => with_out(rest, "docs/src/images", |folder| page("photograph", Some(folder))),

@@ -105,7 +105,7 @@ impl<V: Planar> Protocol<V> {
     ///
     /// # Panics
     /// If `T` or `name` already identifies a class.
-    #[must_use]
+    #[must_use = "the returned game has the class, not this one: chain the calls"]
     pub fn class<T: Value>(self, name: &str, class: Class) -> Self {
         let id = ClassId(self.description.classes.len() as u32);
         let value = ValueType::of::<T>();
@@ -119,7 +119,7 @@ impl<V: Planar> Protocol<V> {
     ///
     /// # Panics
     /// If `T` or `name` already identifies a call.
-    #[must_use]
+    #[must_use = "the returned game has the call, not this one: chain the calls"]
     pub fn call<T: Value>(mut self, name: &str, delivery: Delivery) -> Self {
         let value = ValueType::of::<T>();
         let it = self.edit();
