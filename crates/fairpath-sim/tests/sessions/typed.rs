@@ -225,6 +225,15 @@ fn mistakes_of_the_game_are_errors_and_change_nothing() {
         Err(ObjectError::NotFinite(ship))
     );
     let board = frame.create_motionless(&Board).expect("no motion needed");
+    // A tick of the same frame may lie before the creation.
+    let young = frame.create(&Ship { name: "young".into() }, at(5.0), now).expect("connected");
+    frame.observe(young, at(4.0), now - Span::from_millis(9)).expect("ignored");
+    frame.destroy(young).expect("its own");
+    let now = world.now();
+    let young = world.server_frame().create(&Ship { name: "young".into() }, at(5.0), now).expect("room");
+    world.server_frame().observe(young, at(4.0), now - Span::from_millis(9)).expect("ignored");
+    assert_eq!(world.server_frame().place(young).map(|state| state.position.x), Some(5.0));
+    world.server_frame().destroy(young).expect("known");
     world.run_for(Span::from_secs(1), idle);
     assert_eq!(world.server_frame().objects_of::<Board>(), [board]);
     let broken = world.server_frame().create(&Ship { name: "s".into() }, at(f64::NAN), world_now());

@@ -325,10 +325,16 @@ impl Attacker {
     }
 
     fn flood(&mut self, shots: &mut Vec<AttackStep>, now: SharedInstant) {
+        let call = Call { target: Target::Connection, from: Party::Server, method: 1, bytes: vec![0; 200] };
+        // An honest client refuses to call so fast: these go to the stream past it.
         for number in 0..EXTRA {
-            let delivery =
-                [Delivery::ReliableOrdered, Delivery::ReliableUnordered, Delivery::Unreliable][number % 3];
-            let _ = self.client.call_server(1, &[0; 200], delivery);
+            if number % 2 == 0 {
+                let _ = self.client.call_server(1, &[0; 200], Delivery::ReliableUnordered);
+            } else {
+                let mut bytes = Vec::new();
+                Message::Call(call.clone()).frame(&mut bytes);
+                shots.push(AttackStep::Stream(bytes));
+            }
         }
         let Some(datagram) = shots.iter().find_map(|shot| match shot {
             AttackStep::Datagram(datagram) => Some(datagram.clone()),

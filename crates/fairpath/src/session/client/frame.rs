@@ -58,7 +58,8 @@ impl<V: Planar> ClientFrame<'_, V> {
     // ── objects ──
 
     /// Creates an object owned by this client, of the class that the protocol gives to `T`, in a
-    /// `state` that is true for the instant `at`.
+    /// `state` that is true for the instant `at`. Observations of earlier instants are ignored: of
+    /// a tick in the same frame, for example.
     pub fn create<T: Value>(
         &mut self,
         value: &T,
@@ -80,11 +81,11 @@ impl<V: Planar> ClientFrame<'_, V> {
         at: LocalInstant,
     ) -> Result<EntityId, ObjectError> {
         let protocol = self.session.protocol();
-        let class = protocol.class_id::<T>().ok_or(ObjectError::NotInProtocol(type_name::<T>()))?;
+        let class = protocol.class_id::<T>().ok_or_else(|| ObjectError::NotInProtocol(type_name::<T>()))?;
         if protocol.class_by_id(class).is_some_and(|class| class.has_motion != state.is_some()) {
             return Err(ObjectError::WrongMotion);
         }
-        let bytes = encode(value).ok_or(ObjectError::NotEncodable(type_name::<T>()))?;
+        let bytes = encode(value).ok_or_else(|| ObjectError::NotEncodable(type_name::<T>()))?;
         self.session.create_at(class, &bytes, state, at, self.now)
     }
 
@@ -189,7 +190,7 @@ impl<V: Planar> ClientFrame<'_, V> {
     /// Sets a state of an object that this client owns. An unchanged value is not sent.
     pub fn set<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), ObjectError> {
         let group = self.group::<T>(object)?;
-        let bytes = encode(value).ok_or(ObjectError::NotEncodable(type_name::<T>()))?;
+        let bytes = encode(value).ok_or_else(|| ObjectError::NotEncodable(type_name::<T>()))?;
         self.session.set_state(object, group, &bytes)
     }
 
@@ -201,7 +202,7 @@ impl<V: Planar> ClientFrame<'_, V> {
     fn group<T: Value>(&self, object: EntityId) -> Result<u8, ObjectError> {
         let class = self.session.class(object).ok_or(ObjectError::Unknown(object))?;
         let class = self.session.protocol().class_by_id(class).ok_or(ObjectError::UnknownClass)?;
-        let state = class.group_of::<T>().ok_or(ObjectError::NotInProtocol(type_name::<T>()))?;
+        let state = class.group_of::<T>().ok_or_else(|| ObjectError::NotInProtocol(type_name::<T>()))?;
         Ok(state.group)
     }
 
@@ -227,8 +228,8 @@ impl<V: Planar> ClientFrame<'_, V> {
 
     fn call<T: Value>(&self, value: &T) -> Result<(u32, Delivery, Vec<u8>), CallError> {
         let method = self.session.protocol().method::<T>();
-        let (method, delivery) = method.ok_or(CallError::NotInProtocol(type_name::<T>()))?;
-        Ok((method, delivery, encode(value).ok_or(CallError::NotEncodable(type_name::<T>()))?))
+        let (method, delivery) = method.ok_or_else(|| CallError::NotInProtocol(type_name::<T>()))?;
+        Ok((method, delivery, encode(value).ok_or_else(|| CallError::NotEncodable(type_name::<T>()))?))
     }
 
     /// Returns the next event.

@@ -41,7 +41,8 @@ impl<V: Planar> ServerFrame<'_, V> {
     // ── objects ──
 
     /// Creates an object owned by the server, of the class that the protocol gives to `T`, in a
-    /// `state` that is true for the instant `at`.
+    /// `state` that is true for the instant `at`. Observations of earlier instants are ignored: of
+    /// a tick in the same frame, for example.
     pub fn create<T: Value>(
         &mut self,
         value: &T,
@@ -52,6 +53,8 @@ impl<V: Planar> ServerFrame<'_, V> {
         let observed = self.session.observe_at(object, Observation::Moved(state), at, self.now);
         if observed.is_err() {
             self.session.destroy(object)?;
+        } else if let Some(known) = self.session.objects.get_mut(&object) {
+            known.born_at = Some(at);
         }
         observed.map(|()| object)
     }
@@ -63,11 +66,11 @@ impl<V: Planar> ServerFrame<'_, V> {
 
     fn make<T: Value>(&mut self, value: &T, has_motion: bool) -> Result<EntityId, ObjectError> {
         let protocol = self.session.protocol();
-        let class = protocol.class_id::<T>().ok_or(ObjectError::NotInProtocol(type_name::<T>()))?;
+        let class = protocol.class_id::<T>().ok_or_else(|| ObjectError::NotInProtocol(type_name::<T>()))?;
         if protocol.class_by_id(class).is_some_and(|class| class.has_motion != has_motion) {
             return Err(ObjectError::WrongMotion);
         }
-        let bytes = encode(value).ok_or(ObjectError::NotEncodable(type_name::<T>()))?;
+        let bytes = encode(value).ok_or_else(|| ObjectError::NotEncodable(type_name::<T>()))?;
         self.session.create(class, &bytes, self.now)
     }
 
@@ -156,7 +159,7 @@ impl<V: Planar> ServerFrame<'_, V> {
     /// an object that the server owns. An unchanged value is not sent.
     pub fn set<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), ObjectError> {
         let group = self.group::<T>(object)?;
-        let bytes = encode(value).ok_or(ObjectError::NotEncodable(type_name::<T>()))?;
+        let bytes = encode(value).ok_or_else(|| ObjectError::NotEncodable(type_name::<T>()))?;
         self.session.set_state(object, group, &bytes)
     }
 
@@ -167,7 +170,7 @@ impl<V: Planar> ServerFrame<'_, V> {
 
     fn group<T: Value>(&self, object: EntityId) -> Result<u8, ObjectError> {
         let class = self.session.class_of(object).ok_or(ObjectError::Unknown(object))?;
-        let state = class.group_of::<T>().ok_or(ObjectError::NotInProtocol(type_name::<T>()))?;
+        let state = class.group_of::<T>().ok_or_else(|| ObjectError::NotInProtocol(type_name::<T>()))?;
         Ok(state.group)
     }
 
@@ -214,8 +217,8 @@ impl<V: Planar> ServerFrame<'_, V> {
 
     fn call<T: Value>(&self, value: &T) -> Result<(u32, Delivery, Vec<u8>), CallError> {
         let method = self.session.protocol().method::<T>();
-        let (method, delivery) = method.ok_or(CallError::NotInProtocol(type_name::<T>()))?;
-        Ok((method, delivery, encode(value).ok_or(CallError::NotEncodable(type_name::<T>()))?))
+        let (method, delivery) = method.ok_or_else(|| CallError::NotInProtocol(type_name::<T>()))?;
+        Ok((method, delivery, encode(value).ok_or_else(|| CallError::NotEncodable(type_name::<T>()))?))
     }
 
     // ── clients ──

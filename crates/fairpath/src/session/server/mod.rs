@@ -188,6 +188,9 @@ impl<V: Planar> Server<V> {
         self.check_parent(object)?;
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
         let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
+        if known.born_at.is_some_and(|born| at < born) {
+            return Ok(());
+        }
         check_instant(object, at - now)?;
         let export = owner.observe(observation, at).map_err(ObjectError::from)?;
         if let Some(export) = export {

@@ -24,6 +24,8 @@ pub(super) struct Object<V: Planar> {
     pub(super) creation: Vec<u8>,
     pub(super) groups: BTreeMap<u8, Vec<u8>>,
     pub(super) role: Role<V>,
+    /// When it was created with a first state. Earlier states are nothing to tell.
+    pub(super) born_at: Option<SharedInstant>,
     /// Whether clients may see the object: its class has no motion, or its first state is known.
     pub(super) is_showable: bool,
 }
@@ -41,7 +43,16 @@ const LOOKS_AT_ONCE: usize = 64;
 
 impl<V: Planar> Object<V> {
     pub(super) fn new(class: ClassId, owner: Party, creation: Vec<u8>, role: Role<V>) -> Self {
-        Self { class, owner, term: 0, creation, groups: BTreeMap::new(), role, is_showable: false }
+        Self {
+            class,
+            owner,
+            term: 0,
+            creation,
+            groups: BTreeMap::new(),
+            role,
+            born_at: None,
+            is_showable: false,
+        }
     }
 
     /// Returns the placed state, relative to [`carried_by`](Self::carried_by).
