@@ -6,7 +6,7 @@ use crate::number::EntityId;
 use crate::session::value::{decode, encode};
 use crate::session::{CallError, ClientId, Delivery, ObjectError, Party, Value};
 use crate::state::{Observation, State};
-use crate::time::LocalInstant;
+use crate::time::{LocalInstant, SharedInstant};
 use crate::vector::Planar;
 
 /// A client at one instant, as a game uses it in a frame.
@@ -31,6 +31,13 @@ impl<V: Planar> ClientFrame<'_, V> {
     /// Returns the time of the frame, on this client's own clock.
     pub fn now(&self) -> LocalInstant {
         self.now
+    }
+
+    /// Returns the time of the frame on the clock that all peers of the session share, for a
+    /// countdown or a timetable; `None` before the first session. States are observed at
+    /// [`now`](Self::now), not at this.
+    pub fn shared_now(&mut self) -> Option<SharedInstant> {
+        Some(self.session.clock_now(self.now)?.shared)
     }
 
     /// Returns the session below.
