@@ -11,9 +11,9 @@ use fairpath::{Forecast, Observation, State};
 
 /// Chooses the motion of each DR vector that an owner exports, so that DR vectors last long.
 ///
-/// It learns the entity's own path and predicts its next second. Then it fits a line, a parabola and
-/// an arc to the prediction by least squares, over the time that a DR vector usually lives. Of these
-/// and of the motions that start in the current state it takes the one that lasted longest in
+/// It learns the entity's own path and predicts its next second. Then it fits a line, a parabola
+/// and an arc to the prediction by least squares, over the time that a DR vector usually lives. Of
+/// these and of the motions that start in the current state it takes the one that lasted longest in
 /// similar situations. Receivers need no predictor: they follow the motion like any other.
 ///
 /// It works in the plane. One forecast takes about 300 kB and serves one entity.

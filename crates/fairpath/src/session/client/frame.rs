@@ -119,8 +119,8 @@ impl<V: Planar> ClientFrame<'_, V> {
         self.session.draw(object, self.now)
     }
 
-    /// Attaches an object that this client owns to a moving parent, or detaches it. From then on its
-    /// states are relative to the parent: positions and orientations in the parent's axes.
+    /// Attaches an object that this client owns to a moving parent, or detaches it. From then on
+    /// its states are relative to the parent: positions and orientations in the parent's axes.
     pub fn attach(&mut self, object: EntityId, parent: Option<EntityId>) -> Result<(), ObjectError> {
         self.session.attach(object, parent)
     }
@@ -130,8 +130,8 @@ impl<V: Planar> ClientFrame<'_, V> {
         self.session.parent(object)
     }
 
-    /// Sets the forecast that chooses the motions to send for an object that this client owns; `None`:
-    /// the class's motion model. See [`Forecast`].
+    /// Sets the forecast that chooses the motions to send for an object that this client owns;
+    /// `None`: the class's motion model. See [`Forecast`].
     pub fn set_forecast(
         &mut self,
         object: EntityId,

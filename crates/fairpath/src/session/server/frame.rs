@@ -105,8 +105,8 @@ impl<V: Planar> ServerFrame<'_, V> {
         self.session.parent(object)
     }
 
-    /// Sets the forecast that chooses the motions to send for an object that the server owns; `None`:
-    /// the class's motion model. See [`Forecast`].
+    /// Sets the forecast that chooses the motions to send for an object that the server owns;
+    /// `None`: the class's motion model. See [`Forecast`].
     pub fn set_forecast(
         &mut self,
         object: EntityId,
