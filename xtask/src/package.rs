@@ -38,7 +38,7 @@ fn write_stranger() -> Result<PathBuf> {
     let version = env!("CARGO_PKG_VERSION");
     fs::create_dir_all(folder.join("src"))?;
     let mut manifest = "[package]\nname = \"stranger\"\nedition = \"2024\"\n\n[workspace]\n".to_owned();
-    manifest += "\n[dependencies]\n";
+    manifest += "\n[dependencies]\nserde = { version = \"1\", features = [\"derive\"] }\n";
     PUBLISHED.iter().for_each(|name| manifest += &format!("{name} = \"{version}\"\n"));
     manifest += "\n[patch.crates-io]\n";
     for name in PUBLISHED {

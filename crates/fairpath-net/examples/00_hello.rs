@@ -1,6 +1,6 @@
 //! Step 0: a server, a client and one ship.
 //!
-//! The server moves the ship and prints its true position. The client prints where it places it.
+//! The server moves the ship and prints its true position. The client prints where it draws it.
 //! The next step adds a second player and a bad network.
 //!
 //! `cargo run -p fairpath-net --example 00_hello`
@@ -9,39 +9,35 @@ use std::error::Error;
 use std::thread::sleep;
 use std::time::Duration;
 
-use fairpath::schedule::Broadcast;
-use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig};
-use fairpath::vector::Vec2;
-use fairpath::{Observation, State, Trigger};
-use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust};
+use fairpath::prelude::*;
+use fairpath_net::{Identity, NetClient, NetServer};
+use serde::{Deserialize, Serialize};
 
-const SHIP: ClassId = ClassId(0);
+/// What every client learns about a ship when it appears.
+#[derive(Serialize, Deserialize)]
+struct Ship {
+    name: String,
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Both sides know the classes of entities, and how far a client may be off: 0.1 units.
-    let classes = [(SHIP, Class::new(Trigger::within(0.1)))];
+    // Both ends share this description. A ship is sent again when receivers are wrong by 0.1 units.
+    let game = Protocol::<Vec2>::new("hello", 1).class::<Ship>("ship", Class::within(0.1));
+    // A certificate for this run only. Without it the server stores one, and keeps its fingerprint.
+    let server = NetServer::builder(&game).identity(Identity::local(&[])?).listen("127.0.0.1:0")?;
+    let client = NetClient::join(server.address(), server.fingerprint(), &game)?;
 
-    let session = ServerConfig::new(classes.clone(), fairpath_net::new_epoch());
-    let session = Server::<Vec2>::new(session, Box::new(Broadcast), fairpath_net::unguessable_random());
-    let config = NetServerConfig::new("127.0.0.1:0".parse()?, Identity::local(&[])?);
-    let server = NetServer::bind(config, session)?;
-
-    let session = Client::<Vec2>::new(ClientConfig::new(classes), fairpath_net::unguessable_random());
-    let config = NetClientConfig::new(Trust::Pinned(vec![server.fingerprint()]));
-    let client = NetClient::connect(server.address(), config, session)?;
-
-    let ship = server.with_session(|session, now| session.create(SHIP, b"Nautilus", now))?;
-    let mut seen = 0;
-    for frame in 0.. {
-        let x = 0.05 * f64::from(frame);
-        let truth = State::moving(Vec2::new(x, 0.0), Vec2::new(3.0, 0.0));
-        server.with_session(|session, now| session.observe(ship, Observation::Moved(truth), now))?;
-        if let Some(placed) = client.with_session(|session, now| session.place(ship, now)) {
-            println!("the ship is at {x:.2}, the client places it at {:.2}", placed.position.x);
-            seen += 1;
-        }
-        if seen == 10 {
-            break;
+    let (start, velocity) = (server.now(), Vec2::new(3.0, 0.0));
+    let truth = |now: SharedInstant| State::moving(velocity * (now - start).as_secs_f64(), velocity);
+    let nautilus = Ship { name: "Nautilus".into() };
+    let ship = server.frame(|game| game.create(&nautilus, truth(start), start))?;
+    let mut drawn_count = 0;
+    while drawn_count < 10 {
+        server.frame(|game| game.observe(ship, truth(game.now()), game.now()))?;
+        let seen = client.frame(|game| Some((game.creation::<Ship>(ship)?.name, game.draw(ship)?)));
+        if let Some((name, drawn)) = seen {
+            let x = truth(server.now()).position.x;
+            println!("{name} is at {x:.2}, the client draws it at {:.2}", drawn.position.x);
+            drawn_count += 1;
         }
         sleep(Duration::from_millis(16));
     }

@@ -10,17 +10,18 @@ use std::error::Error;
 use std::thread::sleep;
 use std::time::Duration;
 
-use fairpath::motion::MotionKind;
+use fairpath::prelude::*;
 use fairpath::schedule::Broadcast;
-use fairpath::session::{Class, ClassId};
-use fairpath::time::SharedInstant;
-use fairpath::vector::{Vec2, Vector};
-use fairpath::{Observation, State, Trigger};
 use fairpath_net::lobby::{Announcement, LobbyAddress, LobbyConfig, LobbyServer};
 use fairpath_net::{Identity, NetPeer, NetPeerConfig, PeerEvent, Trust};
+use serde::{Deserialize, Serialize};
 
-const SHIP: ClassId = ClassId(0);
 const NAMES: [&str; 3] = ["Ann", "Bob", "Cid"];
+
+#[derive(Serialize, Deserialize)]
+struct Ship {
+    name: String,
+}
 
 /// Every ship flies a circle, by its owner's clock.
 fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
@@ -35,14 +36,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let lobby = LobbyServer::bind(LobbyConfig::new(any_port, Identity::local(&[])?))?;
     let lobby_address = LobbyAddress::new(lobby.address(), Trust::Pinned(vec![lobby.fingerprint()]));
 
-    let classes = [(SHIP, Class::new(Trigger::within(0.1)).with_model(MotionKind::Circular))];
+    let game = Protocol::<Vec2>::new("ships", 1).class::<Ship>("ship", Class::within(0.1).circular());
     let mut peers = Vec::new();
-    for name in NAMES {
-        let config = NetPeerConfig::new(any_port, Identity::local(&[])?, classes.clone());
-        let peer = NetPeer::<Vec2>::bind(config, Box::new(Broadcast))?;
-        let ship = peer.with_session(|session, now| session.create(SHIP, name.as_bytes(), now))?;
-        let room = Announcement::new("ships", name).with_attribute("room", "blue");
-        peer.join(lobby_address.clone(), room)?;
+    for (which, name) in NAMES.into_iter().enumerate() {
+        let config = NetPeerConfig::new(any_port, Identity::local(&[])?, game.clone());
+        let peer = NetPeer::bind(config, Box::new(Broadcast))?;
+        let ship = Ship { name: name.into() };
+        let ship = peer.frame(|game| game.create(&ship, truth(which, game.now()), game.now()))?;
+        peer.join(lobby_address.clone(), Announcement::new("ships", name).with_attribute("room", "blue"))?;
         peers.push((peer, ship));
     }
 
@@ -50,10 +51,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut samples = [0; NAMES.len()];
     while samples[1..].iter().any(|seen| *seen < 4) {
         for (which, (peer, ship)) in peers.iter().enumerate() {
-            // The peer's own entities are in its own session, as on a server …
-            peer.with_session(|session, now| {
-                session.observe(*ship, Observation::Moved(truth(which, now)), now)
-            })?;
+            // The peer's own objects are in its own session, as on a server …
+            peer.frame(|game| game.observe(*ship, truth(which, game.now()), game.now()))?;
             while let Some(event) = peer.poll_event() {
                 if let PeerEvent::Connected(other) = event {
                     connections += 1;
@@ -61,21 +60,19 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        // … and the entities of another peer are in the session with it, as on a client.
+        // … and the objects of another peer are in the session with it, as on a client.
         if connections == NAMES.len() * (NAMES.len() - 1) {
             let (ann, _) = &peers[0];
             for (which, (owner, ship)) in peers.iter().enumerate().skip(1) {
                 let seen = ann.view(owner.fingerprint(), |session, now| {
-                    let owner_time = session.clock_now(now)?.shared;
-                    Some((session.place(*ship, now)?.position, truth(which, owner_time).position))
+                    let mut game = session.frame(now);
+                    let truth = truth(which, game.shared_now()?);
+                    Some((game.creation::<Ship>(*ship)?, game.place(*ship)?.position, truth.position))
                 });
-                if let Some(Some((placed, truth))) = seen {
+                if let Some(Some((Ship { name }, placed, truth))) = seen {
                     samples[which] += 1;
                     let error = placed.distance(truth);
-                    println!(
-                        "Ann places {} at ({:.2}, {:.2}), {error:.3} off",
-                        NAMES[which], placed.x, placed.y
-                    );
+                    println!("Ann places {name} at ({:.2}, {:.2}), {error:.3} off", placed.x, placed.y);
                 }
             }
         }

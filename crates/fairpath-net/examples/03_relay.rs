@@ -11,17 +11,14 @@ use std::error::Error;
 use std::thread::sleep;
 use std::time::Duration;
 
-use fairpath::schedule::Broadcast;
-use fairpath::session::{
-    Class, ClassId, Client, ClientConfig, ClientEvent, Server, ServerConfig, SpeedCheck,
-};
-use fairpath::time::{SharedInstant, Span};
-use fairpath::vector::Vec2;
-use fairpath::{EntityId, Observation, State, Trigger};
+use fairpath::prelude::*;
+use fairpath::session::SpeedCheck;
 use fairpath_net::middleman::{LinkConfig, Middleman, MiddlemanConfig};
-use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust};
+use fairpath_net::{Identity, NetClient, NetServer};
+use serde::{Deserialize, Serialize};
 
-const SHIP: ClassId = ClassId(0);
+#[derive(Serialize, Deserialize)]
+struct Ship;
 
 /// Ann flies back and forth at ten units per second, and turns every half second.
 fn truth(now: SharedInstant) -> State<Vec2> {
@@ -32,21 +29,16 @@ fn truth(now: SharedInstant) -> State<Vec2> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let classes = [(SHIP, Class::new(Trigger::within(0.1)))];
-    let session = ServerConfig::new(classes.clone(), fairpath_net::new_epoch());
-    let session = Server::<Vec2>::new(session, Box::new(Broadcast), fairpath_net::unguessable_random())
-        .with_interceptor(SpeedCheck { speed_max: 15.0 });
-    let any_port = "127.0.0.1:0".parse()?;
-    let server = NetServer::bind(NetServerConfig::new(any_port, Identity::local(&[])?), session)?;
+    let game = Protocol::<Vec2>::new("relay", 1).class::<Ship>("ship", Class::within(0.1));
+    let server = NetServer::builder(&game)
+        .identity(Identity::local(&[])?)
+        .interceptor(SpeedCheck { speed_max: 15.0 })
+        .listen("127.0.0.1:0")?;
     let far = LinkConfig::default().delay(Span::from_millis(100));
-    let middleman = Middleman::start(MiddlemanConfig::between(any_port, server.address()).both_ways(far))?;
+    let between = MiddlemanConfig::between("127.0.0.1:0".parse()?, server.address());
+    let middleman = Middleman::start(between.both_ways(far))?;
 
-    let join = || {
-        let session =
-            Client::<Vec2>::new(ClientConfig::new(classes.clone()), fairpath_net::unguessable_random());
-        let config = NetClientConfig::new(Trust::Pinned(vec![server.fingerprint()]));
-        NetClient::connect(middleman.address(), config, session)
-    };
+    let join = || NetClient::join(middleman.address(), server.fingerprint(), &game);
     let (ann, bob) = (join()?, join()?);
     let (mut anns, mut bobs) = (None::<EntityId>, None::<EntityId>);
     let mut relayed = 0;
@@ -55,30 +47,28 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     while !is_refused {
         // Ann observes her ship; an update leaves whenever she turns.
-        ann.with_session(|session, now| -> Result<(), Box<dyn Error>> {
-            if anns.is_none() && session.is_connected() {
-                anns = Some(session.create(SHIP, b"Ann", now)?);
-            }
-            if let (Some(ship), Some(clock)) = (anns, session.clock_now(now)) {
-                let truth = truth(clock.shared);
-                session.observe(ship, Observation::Moved(truth), now)?;
+        ann.frame(|game| -> Result<(), Box<dyn Error>> {
+            let Some(truth) = game.shared_now().map(truth) else { return Ok(()) };
+            if let Some(ship) = anns {
+                game.observe(ship, truth, game.now())?;
+            } else if game.is_connected() {
+                anns = Some(game.create(&Ship, truth, game.now())?);
             }
             Ok(())
         })?;
-        bob.with_session(|session, now| -> Result<(), Box<dyn Error>> {
-            while let Some(event) = session.poll_event() {
+        bob.frame(|game| -> Result<(), Box<dyn Error>> {
+            while let Some(event) = game.poll_event() {
                 if let ClientEvent::Refused { refusal, .. } = event {
                     println!("the server refuses Bob's update: {refusal}");
                     is_refused = true;
                 }
             }
-            let (Some(ship), Some(clock)) = (anns, session.clock_now(now)) else { return Ok(()) };
-            if let (Some(followed), Some(placed)) =
-                (session.followed(ship).copied(), session.place(ship, now))
+            let (Some(ship), Some(shared)) = (anns, game.shared_now()) else { return Ok(()) };
+            if let (Some(followed), Some(placed)) = (game.session().followed(ship).copied(), game.place(ship))
                 && newest.replace(followed.generated_at) != Some(followed.generated_at)
             {
-                let age = clock.shared - followed.generated_at;
-                let stated = followed.position_at(clock.shared);
+                let age = shared - followed.generated_at;
+                let stated = followed.position_at(shared);
                 println!(
                     "the update is {:.0} ms old, Bob places Ann at {:.2}, {:.2} from what she says",
                     age.as_millis_f64(),
@@ -91,16 +81,16 @@ fn main() -> Result<(), Box<dyn Error>> {
                 return Ok(());
             }
             // Now Bob claims to fly at a thousand units per second.
-            if bobs.is_none() {
-                bobs = Some(session.create(SHIP, b"Bob", now)?);
+            let fast = State::moving(Vec2::new(0.0, 50.0), Vec2::new(1000.0, 0.0));
+            match bobs {
+                Some(ship) => game.observe(ship, fast, game.now())?,
+                None => bobs = Some(game.create(&Ship, fast, game.now())?),
             }
-            let truth = State::moving(Vec2::new(0.0, 50.0), Vec2::new(1000.0, 0.0));
-            session.observe(bobs.expect("just made"), Observation::Moved(truth), now)?;
             Ok(())
         })?;
         sleep(Duration::from_millis(16));
     }
-    let seen = bobs.and_then(|ship| ann.with_session(|session, now| session.place(ship, now)));
+    let seen = bobs.and_then(|ship| ann.frame(|game| game.place(ship)));
     println!("the speed at which Ann sees Bob: {:?}", seen.map(|state| state.velocity.x));
     Ok(())
 }

@@ -21,8 +21,7 @@ pub(crate) fn main() {
             let truth = State::moving(Vec2::from_heading(angle) * 40.0, ahead * 20.0)
                 .with_heading(angle + std::f64::consts::FRAC_PI_2, 0.5);
             // The owner observes it every frame, and sends a DR vector when the prediction is off
-            // by more
-            // than 0.3.
+            // by more than 0.3.
             if let Some(export) = owner.observe(Observation::Moved(truth), now).expect("finite numbers") {
                 replica.accept(&export.vector, &Arrival::at(Now::synchronised(now)));
                 sent += 1;

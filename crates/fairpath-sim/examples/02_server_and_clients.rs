@@ -2,13 +2,17 @@
 //!
 //! `cargo run -p fairpath-sim --example 02_server_and_clients`
 
+use fairpath::prelude::*;
 use fairpath::random::Random;
 use fairpath::schedule::{ErrorIndex, ErrorIndexConfig};
-use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig};
-use fairpath::{EntityId, Observation, SharedInstant, Span, State, Trigger, Vec2, Vector};
+use fairpath::session::{Client, ClientConfig, Server, ServerConfig};
 use fairpath_sim::{LinkConfig, SessionWorld};
+use serde::{Deserialize, Serialize};
 
-const SHIP: ClassId = ClassId(1);
+#[derive(Serialize, Deserialize)]
+struct Ship {
+    name: String,
+}
 
 fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
     let angle = 0.5 * now.as_secs_f64() + which as f64;
@@ -16,34 +20,35 @@ fn truth(which: usize, now: SharedInstant) -> State<Vec2> {
 }
 
 pub(crate) fn main() {
-    let classes = || [(SHIP, Class::new(Trigger::within(0.3)))];
+    let game = Protocol::<Vec2>::new("ships", 1).class::<Ship>("ship", Class::within(0.3));
     // Any scheduler of `fairpath::schedule` spreads the updates: this one makes errors small and alike.
     // Its budget is in DR vectors per trigger: 1 is a copy for one of the two other clients.
     let scheduler = Box::new(ErrorIndex::new(ErrorIndexConfig::new(1.0)));
-    let server = Server::new(ServerConfig::new(classes(), 1), scheduler, Random::from_seed(1));
-    let client = |seed| Client::new(ClientConfig::new(classes()), Random::from_seed(seed));
+    let server = Server::new(ServerConfig::new(game.clone(), 1), scheduler, Random::from_seed(1));
+    let client = |seed| Client::new(ClientConfig::new(game.clone()), Random::from_seed(seed));
     let mut world =
         SessionWorld::new(7, LinkConfig::wifi_bad(), server, vec![client(2), client(3), client(4)]);
     world.connect_all();
 
     // Every client creates a ship …
+    let begin = world.now();
     let ships: Vec<EntityId> = (0..3)
         .map(|index| {
-            let (client, now) = world.client_now(index);
-            client.create(SHIP, format!("ship {index}").as_bytes(), now).expect("connected")
+            let ship = Ship { name: format!("ship {index}") };
+            let mut game = world.client_frame(index);
+            game.create(&ship, truth(index, begin), game.now()).expect("connected")
         })
         .collect();
     // … observes it every frame, and places the ship of another client.
     let (mut error, mut looks) = ([0.0; 3], 0.0);
     world.run_for(Span::from_secs(30), |world, now| {
         for (index, ship) in ships.iter().enumerate() {
-            let (client, local) = world.client_now(index);
-            client.observe(*ship, Observation::Moved(truth(index, now)), local).expect("the client owns it");
+            let mut game = world.client_frame(index);
+            game.observe(*ship, truth(index, now), game.now()).expect("the client owns it");
         }
         for (viewer, error) in error.iter_mut().enumerate() {
-            let (client, local) = world.client_now(viewer);
             let other = (viewer + 1) % 3;
-            if let Some(placed) = client.place(ships[other], local) {
+            if let Some(placed) = world.client_frame(viewer).place(ships[other]) {
                 *error += placed.position.distance(truth(other, now).position);
             }
         }

@@ -14,7 +14,8 @@ use crate::vector::Planar;
 ///
 /// ```
 /// use fairpath::motion::{Linear, Motion};
-/// use fairpath::{EntityId, Forecast, Observation, Owner, SharedInstant, State, Trigger, Vec2};
+/// use fairpath::prelude::*;
+/// use fairpath::{Forecast, Observation, Owner, Trigger};
 ///
 /// /// Skaters glide: they keep nine tenths of their velocity.
 /// #[derive(Debug)]

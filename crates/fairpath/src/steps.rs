@@ -12,7 +12,8 @@ use crate::time::{Span, TickRate};
 /// the time of the frame:
 ///
 /// ```
-/// use fairpath::{EntityId, FixedSteps, Observation, Owner, SharedInstant, State, Trigger, Vec2};
+/// use fairpath::prelude::*;
+/// use fairpath::{Observation, Owner, Trigger};
 ///
 /// let mut owner = Owner::new(EntityId(1), Trigger::within(0.3)).anticipating();
 /// let mut steps = FixedSteps::hz(60);

@@ -22,35 +22,52 @@
 //! `now` must never go backwards. A server's clock *is* the shared clock, so a server takes
 //! `SharedInstant`s; a client takes its own clock's `LocalInstant`s and synchronises itself.
 //!
-//! # Objects
+//! # The game
 //!
-//! An object has one owner, a client or the server, and a [`Class`]: trigger, motion model, rates.
-//! The owner calls `observe` every frame, all other peers call `place`. The server checks clients'
+//! A [`Protocol`] describes the game once, for both ends: its classes, typed states and calls. In
+//! every frame the game asks for the session at that instant, a [`ServerFrame`] or a
+//! [`ClientFrame`], and uses its own types. `fairpath-net` runs the loop above on a thread and hands
+//! out the frames.
+//!
+//! An object has one owner, a client or the server, and a [`Class`]: trigger, motion model, rates,
+//! smoothing. The owner observes every new state at the instant for which it is true; all other
+//! peers [`draw`](ClientFrame::draw) and [`place`](ClientFrame::place) it. The server checks clients'
 //! updates ([`Interceptor`]), chooses which objects each client sees ([`Scope`]), and any
 //! [`Scheduler`](crate::schedule::Scheduler) decides which client is sent an update when. Each
-//! object has up to 32 *state groups* of bytes, which are sent when they change; only the newest
-//! value is delivered.
+//! object has up to 32 *state groups*, typed ([`Class::state`], [`Class::server_state`]) or plain
+//! bytes, which are sent when they change; only the newest value is delivered.
 //!
 //! ```
+//! use fairpath::prelude::*;
 //! use fairpath::random::Random;
 //! use fairpath::schedule::Broadcast;
-//! use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig, Token};
-//! use fairpath::{LocalInstant, Observation, SharedInstant, State, Trigger, Vec2, Vector};
+//! use fairpath::session::{Client, ClientConfig, Server, ServerConfig, Token};
+//! use serde::{Deserialize, Serialize};
 //!
-//! const SHIP: ClassId = ClassId(1);
-//! let classes = [(SHIP, Class::new(Trigger::within(0.3)))];
-//! let config = ServerConfig::new(classes.clone(), 1);
-//! let mut server = Server::<Vec2>::new(config, Box::new(Broadcast), Random::from_seed(1));
-//! let mut client = Client::<Vec2>::new(ClientConfig::new(classes), Random::from_seed(2));
+//! #[derive(Serialize, Deserialize)]
+//! struct Ship { name: String }
+//! #[derive(Serialize, Deserialize)]
+//! struct Score(u32);
+//!
+//! let ship = Class::within(0.3).server_state::<Score>("score");
+//! let game = Protocol::<Vec2>::new("ships", 1).class::<Ship>("ship", ship);
+//! let config = ServerConfig::new(game.clone(), 1);
+//! let mut server = Server::new(config, Box::new(Broadcast), Random::from_seed(1));
+//! let mut client = Client::new(ClientConfig::new(game), Random::from_seed(2));
 //! let id = server.handle_connected(Token([7; 16]), SharedInstant::ZERO).expect("there is room");
 //! client.handle_connected(LocalInstant::ZERO);
-//! let ship = server.create(SHIP, b"a name", SharedInstant::ZERO)?;
+//!
+//! let truth = |now: SharedInstant| {
+//!     let ahead = Vec2::from_heading(0.5 * now.as_secs_f64());
+//!     State::moving(ahead * 40.0, ahead.perpendicular() * 20.0)
+//! };
+//! let (nautilus, begin) = (Ship { name: "Nautilus".into() }, SharedInstant::ZERO);
+//! let ship = server.frame(begin).create(&nautilus, truth(begin), begin)?;
+//! server.frame(begin).set(ship, &Score(7))?;
 //!
 //! for micros in (0..10_000_000).step_by(16_667) {
 //!     let (now, local) = (SharedInstant::from_micros(micros), LocalInstant::from_micros(micros));
-//!     let ahead = Vec2::from_heading(0.5 * now.as_secs_f64());
-//!     let truth = State::moving(ahead * 40.0, ahead.perpendicular() * 20.0);
-//!     server.observe(ship, Observation::Moved(truth), now)?;
+//!     server.frame(now).observe(ship, truth(now), now)?;
 //!     // A transport carries these bytes. Here the loop does.
 //!     while let Some(bytes) = client.poll_stream(local) { server.handle_stream(id, &bytes, now) }
 //!     while let Some(bytes) = client.poll_datagram(local, 1200) {
@@ -60,10 +77,12 @@
 //!     while let Some(bytes) = server.poll_datagram(id, now, 1200) {
 //!         client.handle_datagram(&bytes, local);
 //!     }
-//!     if let Some(placed) = client.place(ship, local) {
-//!         assert!(placed.position.distance(truth.position) < 0.5);
+//!     if let Some(placed) = client.frame(local).place(ship) {
+//!         assert!(placed.position.distance(truth(now).position) < 0.5);
 //!     }
 //! }
+//! let Some(Score(points)) = client.frame(LocalInstant::from_millis(10_000)).get(ship) else { panic!() };
+//! assert_eq!(points, 7);
 //! assert!(client.statistics().vectors_received < 50);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

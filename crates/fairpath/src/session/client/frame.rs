@@ -33,8 +33,9 @@ impl<V: Planar> ClientFrame<'_, V> {
         self.now
     }
 
-    /// Returns the time of the frame on the shared clock, which is the server's; `None` before the
-    /// first session. [`place`](Self::place) and [`draw`](Self::draw) show objects as of then.
+    /// Returns the time of the frame on the clock that all peers of the session share, for a
+    /// countdown or a timetable; `None` before the first session. States are observed at
+    /// [`now`](Self::now), not at this.
     pub fn shared_now(&mut self) -> Option<SharedInstant> {
         Some(self.session.clock_now(self.now)?.shared)
     }

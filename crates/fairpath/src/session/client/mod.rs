@@ -142,7 +142,8 @@ impl<V: Planar> Client<V> {
     pub fn new(config: ClientConfig<V>, random: Random) -> Self {
         let horizon = Replica::<V>::HORIZON;
         let dispatcher = dispatcher(horizon, &random);
-        // The server allows twice the burst: what it sees is what was sent, squeezed by the network.
+        // The server allows twice the burst: what it sees is what was sent, squeezed by the
+        // network.
         let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), (burst / 2).into());
         Self {
             classes: config.protocol.classes().clone(),
