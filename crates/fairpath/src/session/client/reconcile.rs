@@ -285,11 +285,7 @@ impl<V: Planar> Client<V> {
     fn refused(&mut self, object: EntityId, refusal: Refusal) {
         let never_existed = matches!(
             refusal,
-            Refusal::UnknownClass
-                | Refusal::UnknownId
-                | Refusal::TooManyObjects
-                | Refusal::NotCreated
-                | Refusal::WrongType
+            Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects | Refusal::NotCreated
         );
         if never_existed {
             self.forget(object);
