@@ -82,7 +82,7 @@ fn play(seed: u64) -> PlanOutcome {
         let violation =
             Violation { law: Law::Panic, at: SharedInstant::ZERO, what: format!("panicked: {what}") };
         let findings = Findings { violation: Some(violation), ..Findings::default() };
-        PlanOutcome { findings, digest: 0, lasted: fairpath::time::Span::ZERO }
+        PlanOutcome { findings, digest: 0, lasted: fairpath::time::Span::ZERO, ids_reused: 0 }
     })
 }
 

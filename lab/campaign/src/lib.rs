@@ -1,8 +1,9 @@
 //! A simulation campaign: worlds drawn from a seed, subjected to faults, healed, and checked.
 //!
 //! A [`Plan`] is a server, 2 to 64 clients with tanks, their links and clocks, a scheduler and
-//! placement, and a list of faults. [`run()`] plays it on the simulator with the real sessions. In
-//! the *safety phase* no fault may break a law. Then all links heal, all objects come to rest, and
+//! placement, and a list of faults. [`run()`] plays it on the simulator with the real sessions and
+//! one typed `Protocol`. Each world has some of the ingredients below. In the *safety phase* no
+//! fault may break a law. Then all links heal, all objects come to rest, and
 //! in the *liveness phase* every client must converge to the newest state of every object.
 //!
 //! The checkers ([`Law`]) are independent of the code they check: one file for each law, with a
@@ -23,9 +24,18 @@
 //! | partitions; addresses that change | [`Incident::Partition`], [`Incident::Cut`] |
 //! | clocks with offset, steps and drift | [`Plan::clocks`], [`Incident::Step`], [`Incident::Drift`] |
 //! | crashes and restarts | [`Incident::Crash`] of clients, [`Incident::Restart`] of the server |
+//! | planned restarts | [`Incident::PlannedRestart`]: clients are told, and nothing answers for a while |
 //! | slow readers | [`Incident::Stall`]: the client reads nothing, then everything at once; [`Incident::Narrow`]: the link is slow |
 //! | joins and leaves | [`Plan::late`], [`Incident::Leave`], [`Incident::Absent`], [`Incident::Dismiss`] |
 //! | false receipts | [`Plan::liars`]; worse attacks in [`siege`] |
+//! | values of the wrong type; a client of another game | [`Incident::Garble`]; [`Plan::stranger`] |
+//!
+//! | ingredient | where it is drawn |
+//! | --- | --- |
+//! | typed states of owners and of the server, typed calls of every delivery class | every world |
+//! | thousands of objects, shown page by page | [`Plan::stones`] |
+//! | ids that are used again | [`Plan::bullets`] that live for a second, [`Plan::rests`] of 125 s |
+//! | parents: chains, hand-overs, carriers that vanish | [`Plan::riders`], [`Incident::Attach`], [`Incident::Board`], [`Incident::Give`], [`Incident::Sink`] |
 //!
 //! | law | broken by |
 //! | --- | --- |
@@ -35,7 +45,12 @@
 //! | [`Law::Budget`] | more bytes, copies or claims than allowed |
 //! | [`Law::Bounds`] | a queue, an outbox or a list of copies beyond its bound |
 //! | [`Law::Clock`] | a shared clock that runs backwards, or is more wrong than its reported uncertainty |
-//! | [`Law::Converged`] | a client or server without the newest state after healing |
+//! | [`Law::Converged`] | after healing, a client or server without the newest position, owner, parent and states of an object, or a client that sees other objects than its radius of interest says |
+//! | [`Law::Types`] | a creation value, state or call of another type than the protocol says |
+//! | [`Law::Identity`] | a creation value, state or position of another object with the same id |
+//! | [`Law::Entered`] | an object that enters without a place |
+//! | [`Law::Restart`] | objects of two server runs in one session, a session given up too early, a lost state that is not listed |
+//! | [`Law::Strangers`] | a client of another game that is admitted, or refused with a wrong reason |
 //! | [`Law::Panic`] | a panic |
 //!
 //! A test asserts that every fault, scheduler and placement is drawn, and every law checked.
@@ -50,11 +65,12 @@
 mod campaign;
 mod check;
 mod events;
+mod game;
 mod plan;
 mod run;
 pub mod siege;
 
 pub use campaign::{Campaign, CampaignResult, Failure, REGRESSIONS, replay_line};
 pub use check::{Findings, Law, Violation};
-pub use plan::{Drivers, Incident, Plan, SchedulerPlan};
+pub use plan::{Drivers, Incident, Plan, REST, SchedulerPlan, Stranger};
 pub use run::{PlanOutcome, run, run_traced};

@@ -6,7 +6,7 @@ use fairpath::motion::MotionKind;
 use fairpath::place::Placement;
 use fairpath::random::Random;
 use fairpath::schedule::{Scheduler, SchedulerChoice, Weighting};
-use fairpath::session::Budget;
+use fairpath::session::{Budget, CloseReason};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_sim::{LinkConfig, Loss, SimClock};
@@ -46,10 +46,46 @@ pub struct Plan {
     pub late: Vec<(usize, SharedInstant)>,
     /// The chance per frame that a client makes a call.
     pub calls: f64,
+    /// Objects of the server that lie still, in the hundreds or thousands: clients are shown them
+    /// as fast as the budget allows.
+    pub stones: usize,
+    /// Bullets per second of each client and of the server: objects that live for a second.
+    pub bullets: f64,
+    /// Quiet periods of [`REST`], after which the ids of destroyed objects are used again.
+    pub rests: Vec<SharedInstant>,
+    /// The number of moving carriers, and of objects that are attached to them and to each other.
+    pub platforms: usize,
+    pub riders: usize,
+    /// One more client, with another description of the game.
+    pub stranger: Option<Stranger>,
     /// The faults and actions, in the order of time.
     pub incidents: Vec<(SharedInstant, Incident)>,
     /// When all links heal and no more faults happen.
     pub heals_at: SharedInstant,
+}
+
+/// The length of a quiet period: longer than an id rests before it is used again.
+pub const REST: Span = Span::from_secs(125);
+
+/// How the description of a client differs from the server's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stranger {
+    OtherGame,
+    OtherVersion,
+    OtherClasses,
+    OtherPrecision,
+}
+
+impl Stranger {
+    /// Returns the reason with which a server must refuse the client.
+    pub fn reason(self) -> CloseReason {
+        match self {
+            Self::OtherGame => CloseReason::WrongGame,
+            Self::OtherVersion => CloseReason::WrongGameVersion,
+            Self::OtherClasses => CloseReason::WrongProtocol,
+            Self::OtherPrecision => CloseReason::WrongPrecision,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +181,19 @@ pub enum Incident {
     Chatter(usize, u32, usize),
     /// The server dismisses a client.
     Dismiss(usize),
+    /// The server announces a restart, and returns without its state after this long.
+    PlannedRestart(Span),
+    /// A client sends a state and a call that are not of their types.
+    Garble(usize),
+    /// The owner of this rider attaches it to a platform or rider, counted in this order, or
+    /// detaches it.
+    Attach(usize, Option<usize>),
+    /// A client claims this rider.
+    Board(usize, usize),
+    /// The server gives this rider to a client, or takes it.
+    Give(usize, Option<usize>),
+    /// The server destroys this platform, with all that it carries, and creates another one.
+    Sink(usize),
 }
 
 impl Plan {
@@ -173,6 +222,12 @@ impl Plan {
             liars: Vec::new(),
             late: Vec::new(),
             calls: random.between(0.0, 0.08),
+            stones: 0,
+            bullets: 0.0,
+            rests: Vec::new(),
+            platforms: 0,
+            riders: 0,
+            stranger: None,
             incidents: Vec::new(),
             heals_at,
         };
@@ -186,8 +241,86 @@ impl Plan {
         }
         plan.incidents = temper.draw_incidents(random, &plan, secs);
         plan.incidents.extend(draw_stalls(seed, clients, secs));
+        plan.add_ingredients(secs);
         plan.incidents.sort_by_key(|(at, _)| *at);
         plan
+    }
+
+    /// Adds objects and incidents of which each world has only some. They have a random stream of
+    /// their own, as stalls have.
+    fn add_ingredients(&mut self, secs: f64) {
+        let random = &mut Random::from_seed(self.seed).fork(INGREDIENTS);
+        let mut has = |chance: f64| random.chance(chance);
+        let [is_strange, is_garbled, is_planned, has_riders, has_bullets] =
+            [0.08, 0.08, 0.1, 0.12, 0.12].map(&mut has);
+        let (is_crowded, is_long) = (has(0.03) && self.clients <= 3, has(0.12) && self.clients <= 3);
+        let at = |random: &mut Random| SharedInstant::from_secs_f64(random.between(1.0, secs - 0.2));
+        if is_strange {
+            let all = [
+                Stranger::OtherGame,
+                Stranger::OtherVersion,
+                Stranger::OtherClasses,
+                Stranger::OtherPrecision,
+            ];
+            self.stranger = Some(all[random.below(4) as usize]);
+        }
+        if is_garbled {
+            let garbled = (0..1 + random.below(3))
+                .map(|_| (at(random), Incident::Garble(random.below(self.clients as u64) as usize)));
+            self.incidents.extend(garbled);
+        }
+        if is_planned {
+            let pause = Span::from_secs_f64(3.0 * random.exponential());
+            self.incidents.push((at(random), Incident::PlannedRestart(pause)));
+        }
+        if is_crowded {
+            // What the budget carries in ten seconds, at some 40 bytes each.
+            let most = f64::from(self.budget.bytes_per_sec) * 10.0 / 40.0;
+            self.stones = random.between(300.0, most.clamp(400.0, 5_000.0)) as usize;
+        }
+        if has_riders {
+            (self.platforms, self.riders) = (1 + random.below(2) as usize, 2 + random.below(4) as usize);
+            let count = 2 + random.below(secs as u64);
+            let rides = (0..count).map(|_| (at(random), self.draw_ride(random))).collect::<Vec<_>>();
+            self.incidents.extend(rides);
+        }
+        if has_bullets {
+            self.bullets = random.between(2.0, 12.0);
+            if is_long {
+                let (one, other) = (at(random), at(random));
+                self.add_rest(one.max(other));
+                self.add_rest(one.min(other));
+            }
+        }
+    }
+
+    fn draw_ride(&self, random: &mut Random) -> Incident {
+        let rider = random.below(self.riders as u64) as usize;
+        let who = random.below(self.clients as u64) as usize;
+        let is_one = random.chance(0.8);
+        match random.below(10) {
+            0 | 1 => Incident::Board(who, rider),
+            2 => Incident::Give(rider, is_one.then_some(who)),
+            3 => Incident::Sink(random.below(self.platforms as u64) as usize),
+            _ => {
+                let carrier = random.below((self.platforms + self.riders) as u64) as usize;
+                Incident::Attach(rider, is_one.then_some(carrier))
+            }
+        }
+    }
+
+    /// Inserts a quiet period: all that happens later is delayed by it.
+    fn add_rest(&mut self, at: SharedInstant) {
+        let delay = |instant: &mut SharedInstant| {
+            if *instant >= at {
+                *instant += REST;
+            }
+        };
+        self.incidents.iter_mut().for_each(|(instant, _)| delay(instant));
+        self.late.iter_mut().for_each(|(_, instant)| delay(instant));
+        self.rests.iter_mut().for_each(delay);
+        delay(&mut self.heals_at);
+        self.rests.push(at);
     }
 
     /// Returns whether a client's links are symmetric, so that its clock is not biased.
@@ -335,6 +468,8 @@ fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Inci
 }
 
 const STALLS: u64 = 0x5A12;
+/// Chosen, like the number of [`STALLS`], so that the regression seeds have no ingredients.
+const INGREDIENTS: u64 = 0x1DE1;
 
 /// Draws the number of clients, mostly a handful: it shows the same bugs at 1 % of the cost.
 fn draw_clients(random: &mut Random) -> usize {
@@ -403,6 +538,21 @@ impl fmt::Display for Plan {
         }
         for (late, at) in &self.late {
             write!(f, "; {late} joins at {:.1}", at.as_secs_f64())?;
+        }
+        if self.stones > 0 {
+            write!(f, "; {} stones", self.stones)?;
+        }
+        if self.bullets > 0.0 {
+            write!(f, "; {:.1} bullets/s", self.bullets)?;
+        }
+        if self.riders > 0 {
+            write!(f, "; {} platforms, {} riders", self.platforms, self.riders)?;
+        }
+        if let Some(stranger) = self.stranger {
+            write!(f, "; a client with {stranger:?}")?;
+        }
+        for at in &self.rests {
+            write!(f, "; rests at {:.1}", at.as_secs_f64())?;
         }
         for (at, incident) in &self.incidents {
             write!(f, "; {:.2} {incident:?}", at.as_secs_f64())?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fairpath::time::Span;
-use fairpath_campaign::{Campaign, Incident, Plan, REGRESSIONS, replay_line, run};
+use fairpath_campaign::{Campaign, Incident, Law, Plan, REGRESSIONS, replay_line, run};
 
 /// Seeds of the everyday run. Quick enough for two slow cores, and other seeds than long campaigns
 /// begin with.
@@ -20,7 +20,8 @@ fn some_hundred_worlds_keep_all_laws() {
         .map(|it| format!("{}\n  {}\n  {}", it.violation, Plan::from_seed(it.seed), replay_line(it.seed)))
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    let never_looked = tally.looked[..7].iter().position(|count| *count == 0);
+    let never_looked =
+        Law::ALL.iter().zip(tally.looked).find(|(law, looked)| **law != Law::Panic && *looked == 0);
     assert_eq!(never_looked, None, "a law that is never checked");
 }
 
@@ -41,6 +42,18 @@ fn the_same_seed_is_the_same_world() {
         assert_eq!(one, other, "{plan}");
         assert_ne!(one.digest, run(&Plan::from_seed(seed + 100)).digest);
     }
+}
+
+#[test]
+fn ids_go_round_and_nothing_is_confused() {
+    let is_long = |plan: &Plan| !plan.rests.is_empty() && plan.bullets > 4.0;
+    let long = (FROM..).map(Plan::from_seed).filter(is_long).take(3);
+    let outcomes: Vec<_> = long.map(|plan| (run(&plan), plan)).collect();
+    for (outcome, plan) in &outcomes {
+        assert_eq!(outcome.findings.violation, None, "{plan}");
+    }
+    let reused: u64 = outcomes.iter().map(|(outcome, _)| outcome.ids_reused).sum();
+    assert!(reused > 100, "{reused} ids were used again");
 }
 
 #[test]
@@ -68,9 +81,14 @@ fn names(plan: &Plan) -> Vec<String> {
         ("late", !plan.late.is_empty()),
         ("doubts", plan.trusts),
         ("scope", plan.sight.is_some()),
+        ("stones", plan.stones > 1_000),
+        ("bullets", plan.bullets > 0.0),
+        ("rests", !plan.rests.is_empty()),
+        ("riders", plan.riders > 0),
         ("two clients", plan.clients == 2),
         ("dozens of clients", plan.clients > 32),
     ];
+    names.extend(plan.stranger.map(|stranger| format!("{stranger:?}")));
     names.extend(faults.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned()));
     names
 }
@@ -85,16 +103,20 @@ fn every_fault_scheduler_and_placement_is_drawn() {
         names.into_iter().for_each(|name| *drawn.entry(name).or_default() += 1);
     }
     println!("{drawn:?}");
-    let incidents = "Partition Cut Crash Leave Absent Step Drift Restart Narrow Stall Claim Release Rebuild Chatter Dismiss";
+    let incidents = "Partition Cut Crash Leave Absent Step Drift Restart Narrow Stall Claim Release Rebuild Chatter Dismiss \
+        PlannedRestart Garble Attach Board Give Sink";
     let schedulers = "Broadcast EveryNth SchedulingDiscard SchedulingSend RelativeError FixedProbability ProbabilisticBudget \
         DeterministicBudget ErrorIndex";
     let often =
         incidents.split_whitespace().chain(schedulers.split_whitespace()).chain(["Local", "Hop", "Global"]);
-    let others = "loss bursts reordering duplicates jitter rates asymmetry liars late doubts scope";
+    let others = "loss bursts reordering duplicates jitter rates asymmetry liars late doubts scope bullets rests riders \
+        OtherGame OtherVersion OtherClasses OtherPrecision";
     for name in often.chain(others.split_whitespace()).chain(["two clients"]) {
         assert!(drawn.get(name).is_some_and(|count| *count >= 30), "{name}: {:?} of 3000", drawn.get(name));
     }
-    assert!(drawn.contains_key("dozens of clients"), "{drawn:?}");
+    for name in ["dozens of clients", "stones"] {
+        assert!(drawn.contains_key(name), "{name}: {drawn:?}");
+    }
 }
 
 #[test]
@@ -104,5 +126,10 @@ fn those_who_found_something_are_as_they_were() {
         let plan = Plan::from_seed(*seed);
         let stalls = plan.incidents.iter().any(|(_, incident)| matches!(incident, Incident::Stall(..)));
         assert!(!stalls, "slow readers were thought of later: {plan}");
+        let Plan { stones, riders, bullets, stranger, .. } = plan;
+        let is_plain = stones == 0 && riders == 0 && bullets == 0.0 && stranger.is_none();
+        let later = |it: &Incident| matches!(it, Incident::PlannedRestart(_) | Incident::Garble(_));
+        let is_old = is_plain && !plan.incidents.iter().any(|(_, incident)| later(incident));
+        assert!(is_old, "the ingredients were thought of later: {plan}");
     }
 }

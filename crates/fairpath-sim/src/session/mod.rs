@@ -36,6 +36,7 @@ pub struct SessionWorld<V: Planar> {
     tokens: Random,
     started: SharedInstant,
     frame: i64,
+    is_server_up: bool,
     tap: Option<Box<dyn Tap<V>>>,
 }
 
@@ -112,6 +113,7 @@ impl<V: Planar> SessionWorld<V> {
             tokens: Random::from_seed(seed).fork(1),
             started: SharedInstant::ZERO,
             frame: 0,
+            is_server_up: true,
             tap: None,
         }
     }
@@ -219,9 +221,19 @@ impl<V: Planar> SessionWorld<V> {
         seat.try_at = self.network.now() + RECONNECT_EVERY;
     }
 
+    /// Stops the server: closes every connection with `reason`, of which a lossy link may lose the
+    /// notice. Nothing answers until [`restart_server`](Self::restart_server).
+    pub fn stop_server(&mut self, reason: CloseReason) {
+        self.is_server_up = false;
+        for (to, connection) in std::mem::take(&mut self.ends).into_keys() {
+            self.send(SERVER, to, Packet::close(connection, Some(reason)));
+        }
+    }
+
     /// Replaces the server, as when it restarts. The new one knows no connections.
     pub fn restart_server(&mut self, server: Server<V>) {
         self.server = server;
+        self.is_server_up = true;
         self.ends.clear();
         // No connection to the old server can go on with this one.
         for (index, seat) in self.seats.iter().enumerate() {
@@ -250,8 +262,10 @@ impl<V: Planar> SessionWorld<V> {
         while let Some(event) = self.network.step_until(until) {
             let Event::Delivery(delivery) = event else { continue };
             if delivery.to == SERVER {
-                self.deliver_to_server(delivery);
-                self.pump_server();
+                if self.is_server_up {
+                    self.deliver_to_server(delivery);
+                    self.pump_server();
+                }
             } else {
                 let index = delivery.to.0 as usize - 1;
                 self.deliver_to_client(index, delivery.payload);
@@ -262,7 +276,9 @@ impl<V: Planar> SessionWorld<V> {
 
     fn tick(&mut self) {
         let now = self.now();
-        self.server.handle_timeout(now);
+        if self.is_server_up {
+            self.server.handle_timeout(now);
+        }
         for index in 0..self.seats.len() {
             let local = self.network.local_now(peer(index));
             let seat = &mut self.seats[index];

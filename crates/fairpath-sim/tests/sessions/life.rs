@@ -4,7 +4,7 @@
 
 use fairpath::session::message::Call;
 use fairpath::session::{
-    Client, ClientEvent, ConnectionId, Delivery, Party, Server, ServerEvent, Token, Undelivered,
+    Client, ClientEvent, CloseReason, ConnectionId, Delivery, Party, Server, ServerEvent, Token, Undelivered,
 };
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
@@ -237,4 +237,29 @@ fn who_asked_in_time_may_resume_though_the_answer_comes_after_a_minute() {
     client.handle_timeout(LocalInstant::ZERO + secs(127.0));
     client.handle_timeout(LocalInstant::ZERO + secs(127.1));
     assert_eq!(client.id(), None);
+}
+
+#[test]
+fn a_planned_restart_keeps_the_session_until_the_next_run_and_then_begins_anew() {
+    let mut world = world(5, LinkConfig::default().delay(Span::from_millis(40)), 2);
+    let ships = launch(&mut world);
+    world.run_for(Span::from_secs(1), |world, now| fly(world, &ships, now));
+    world.client(0).call_server(7, b"", Delivery::ReliableOrdered).expect("room");
+    world.stop_server(CloseReason::Restarting);
+    client_events(&mut world, 0);
+    world.run_for(Span::from_secs(5), idle);
+    let told = client_events(&mut world, 0);
+    assert_eq!(told, [ClientEvent::Disconnected(Some(CloseReason::Restarting))]);
+    assert!(world.client(0).id().is_some() && !world.client(0).is_connected());
+    world.restart_server(server(2));
+    world.run_for(Span::from_secs(6), idle);
+    let events = client_events(&mut world, 0);
+    let undelivered = events.iter().find_map(|event| match event {
+        ClientEvent::SessionLost { undelivered } => Some(undelivered.clone()),
+        _ => None,
+    });
+    let is_call = |it: &Undelivered| matches!(it, Undelivered::Call(Call { method: 7, .. }, _));
+    assert!(undelivered.expect("another run").iter().any(is_call));
+    assert!(events.iter().any(|event| matches!(event, ClientEvent::Connected(_))), "{events:?}");
+    assert_eq!(world.client(0).objects().count(), 0, "the ships were the old run's");
 }

@@ -117,12 +117,13 @@ coded! {
         Vetoed = 10, "the game refused the update";
         /// The called peer has too many calls waiting.
         CalleeBusy = 11, "the called peer has too many calls waiting";
-        /// An [`Interceptor`](super::Interceptor) of the game refused to create the object.
-        NotCreated = 12, "the game refused to create the object";
+        /// An [`Interceptor`](super::Interceptor) of the game refused to create the object, or a
+        /// value of it is not of the type that the [`Protocol`](super::Protocol) gives it.
+        NotCreated = 12, "the game refused to create the object, or a value of it has the wrong type";
         /// The parent of the object does not exist, is not visible to the client, is carried by the
         /// object itself, or has too many parents ([`PARENTS_MAX`](super::limits::PARENTS_MAX)).
         BadParent = 13, "the parent does not exist, is not visible, or the chain of parents is a cycle or too long";
-        /// A creation value, a state or the argument of a call is not of the type that the
+        /// A state or the argument of a call is not of the type that the
         /// [`Protocol`](super::Protocol) gives it.
         WrongType = 14, "a value is not of the type that the protocol gives it";
     }

@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairpath::session::{Delivery, Undelivered};
+use fairpath::session::{Delivery, Payload, Undelivered};
 use fairpath::time::SharedInstant;
 
 use super::{Findings, Law};
+use crate::game::{Call, for_type};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallLaneId(u32);
@@ -21,16 +22,28 @@ pub(crate) struct NumberedCall {
 }
 
 impl NumberedCall {
-    /// Encodes it in `len` bytes, at least eight.
-    pub(crate) fn to_bytes(self, len: usize) -> Vec<u8> {
-        let mut bytes = [self.lane.0.to_le_bytes(), self.number.to_le_bytes()].concat();
-        bytes.resize(len.max(8), 0);
-        bytes
+    /// Encodes it as a call without a type.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        [self.lane.0.to_le_bytes(), self.number.to_le_bytes()].concat()
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    /// Returns it as a typed call with so many bytes more.
+    pub(crate) fn typed<const DELIVERY: u8>(self, padding: usize) -> Call<DELIVERY> {
+        Call::new(self.lane.0, self.number, padding)
+    }
+
+    /// Decodes a call. A typed call begins like one without a type.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         Some(Self { lane: CallLaneId(word(0)?), number: word(4)? })
+    }
+
+    /// Decodes a received call; `None` if it does not have the type of its method.
+    fn from_call(method: u32, call: &Payload) -> Option<Self> {
+        let Ok(delivery @ 0..5) = u8::try_from(method) else { return Self::from_bytes(call.bytes()) };
+        let (lane, number) =
+            for_type!(delivery, 0, |D| call.get::<Call<D>>().map(|it| (it.lane, it.number)))?;
+        Some(Self { lane: CallLaneId(u32::from_le_bytes(lane)), number: u32::from_le_bytes(number) })
     }
 }
 
@@ -90,13 +103,16 @@ impl CallCheck {
 
     pub(crate) fn on_received(
         &mut self,
-        bytes: &[u8],
+        (method, call): (u32, &Payload),
         receiver: &str,
         now: SharedInstant,
         findings: &mut Findings,
     ) {
-        let parcel = NumberedCall::from_bytes(bytes).filter(|it| (it.lane.0 as usize) < self.lanes.len());
-        findings.check(Law::Calls, now, parcel.is_some(), || format!("{receiver} was called with {bytes:?}"));
+        let parcel = NumberedCall::from_call(method, call);
+        findings
+            .check(Law::Types, now, parcel.is_some(), || format!("{receiver}: method {method}, {call:?}"));
+        let parcel = parcel.filter(|it| (it.lane.0 as usize) < self.lanes.len());
+        findings.check(Law::Calls, now, parcel.is_some(), || format!("{receiver} was called with {call:?}"));
         let Some(NumberedCall { lane, number }) = parcel else { return };
         let lane = &mut self.lanes[lane.0 as usize];
         let name = &lane.name;
@@ -131,19 +147,32 @@ impl CallCheck {
     }
 
     /// Takes in a sender's lost session and undelivered messages. `prefix` selects the lanes.
-    pub(crate) fn on_lost(&mut self, prefix: &str, undelivered: &[Undelivered]) {
+    /// A list names only messages that the session was given, and each once.
+    pub(crate) fn on_lost(
+        &mut self,
+        prefix: &str,
+        undelivered: &[Undelivered],
+        now: SharedInstant,
+        findings: &mut Findings,
+    ) {
+        let mut listed = BTreeSet::new();
         for lane in
             self.lanes.iter_mut().filter(|lane| lane.name.starts_with(prefix) && lane.end == LaneEnd::Open)
         {
             lane.end = LaneEnd::Lost;
         }
         for item in undelivered {
-            if let Undelivered::Call(call, _) = item
-                && let Some(parcel) = NumberedCall::from_bytes(&call.bytes)
-                && let Some(lane) = self.lanes.get_mut(parcel.lane.0 as usize)
-            {
-                lane.named.insert(parcel.number);
-            }
+            let Undelivered::Call(call, delivery) = item else { continue };
+            let parcel = NumberedCall::from_bytes(&call.bytes);
+            let lane = parcel.and_then(|parcel| self.lanes.get_mut(parcel.lane.0 as usize));
+            let Some((lane, NumberedCall { lane: id, number })) = lane.zip(parcel) else { continue };
+            // Calls between clients pass through the server, which owes them to the owner.
+            let is_its_own = lane.name.starts_with(prefix) || lane.name.contains('~');
+            let is_right = is_its_own && number < lane.sent && *delivery == lane.delivery;
+            findings.check(Law::Calls, now, is_right && listed.insert((id, number)), || {
+                format!("{number} of {} is listed as undelivered by {prefix} as {delivery:?}", lane.name)
+            });
+            lane.named.insert(number);
         }
     }
 
@@ -194,7 +223,8 @@ mod tests {
         }
         for number in numbers {
             let parcel = NumberedCall { lane: CallLaneId(0), number: *number };
-            calls.on_received(&parcel.to_bytes(8), "b", SharedInstant::ZERO, &mut findings);
+            let call = Payload::from(parcel.to_bytes());
+            calls.on_received((100, &call), "b", SharedInstant::ZERO, &mut findings);
         }
         findings.violation.map(|violation| violation.what).or_else(|| calls.missing())
     }

@@ -6,8 +6,10 @@ mod budgets;
 mod calls;
 mod clocks;
 mod converged;
+mod identity;
 mod ledgers;
 mod placed;
+mod strangers;
 
 use std::fmt;
 
@@ -18,8 +20,10 @@ pub(crate) use budgets::BudgetCheck;
 pub(crate) use calls::CallCheck;
 pub(crate) use clocks::ClockCheck;
 pub(crate) use converged::{ConvergenceCheck, ExpectedObject};
+pub(crate) use identity::{IdentityCheck, SeenObject, bullet_lane, stone_place};
 pub(crate) use ledgers::{LedgerCheck, LedgerReading};
 pub(crate) use placed::PlacementCheck;
+pub(crate) use strangers::StrangerCheck;
 
 /// A law that must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,12 +42,22 @@ pub enum Law {
     Clock,
     /// After healing every client has the newest state of every object.
     Converged,
+    /// No creation value, state or call has another type than the protocol gives it.
+    Types,
+    /// Creation value, states and position belong to the same object, whichever id it has.
+    Identity,
+    /// An object that enters has a place.
+    Entered,
+    /// After a restart no object of the old run is left, and states that did not arrive are listed.
+    Restart,
+    /// A client with another description of the game is refused with the right reason.
+    Strangers,
     /// Nothing panics.
     Panic,
 }
 
 impl Law {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Calls,
         Self::Placed,
         Self::Ledger,
@@ -51,6 +65,11 @@ impl Law {
         Self::Bounds,
         Self::Clock,
         Self::Converged,
+        Self::Types,
+        Self::Identity,
+        Self::Entered,
+        Self::Restart,
+        Self::Strangers,
         Self::Panic,
     ];
 }

@@ -10,7 +10,8 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::LinkConfig;
 
 use super::{ClientPlayer, MOVES_ON, RESTS, World, WorldRun, peer};
-use crate::check::{ConvergenceCheck, ExpectedObject, Law, LedgerReading};
+use crate::check::{ConvergenceCheck, ExpectedObject, Law, LedgerReading, SeenObject};
+use crate::game::{RIDER, STONE, stamp_at_client};
 
 impl WorldRun<'_> {
     pub(super) fn check_state(&mut self, world: &mut World, now: SharedInstant) {
@@ -19,7 +20,7 @@ impl WorldRun<'_> {
         for index in 0..self.plan.clients {
             self.check_client(world, index, now);
         }
-        if self.frame.is_multiple_of(15) {
+        if self.frame.is_multiple_of(15) && !self.is_down {
             self.check_ledgers(world, now);
             for client in world.server.clients().collect::<Vec<_>>() {
                 let queues = world.server.queues(client).expect("it has a session");
@@ -48,11 +49,22 @@ impl WorldRun<'_> {
             return;
         }
         self.bounds.on_queues(&format!("client {index}"), &client.queues(), now, &mut self.findings);
+        let who = format!("client {index}");
+        let is_stones_turn = (self.frame + index as u64).is_multiple_of(60);
         for object in client.objects().collect::<Vec<_>>() {
-            let Some(followed) = client.followed(object).copied() else { continue };
-            let Some(state) = client.place(object, local) else { continue };
+            let Some(class) = client.class(object).filter(|class| *class != STONE || is_stones_turn) else {
+                continue;
+            };
+            let state = client.place(object, local);
+            let is_mine = client.owner(object) == id.map(Party::Client);
+            let stamp = stamp_at_client(client, object, local);
+            let position = state.map(|state| state.position);
+            let seen = SeenObject { object, class, stamp, position };
+            self.identity.on_seen(&who, seen, now, &mut self.findings);
+            let Some((followed, state)) = client.followed(object).copied().zip(state) else { continue };
             self.digest.f64(state.position.x).f64(state.position.y);
-            if client.owner(object) != id.map(Party::Client) {
+            // The motion of a carried object is relative to its parent, which may be gone.
+            if !is_mine && followed.parent.is_none() {
                 let placed = (clock.shared, state.position);
                 self.placed.on_placed(index, &followed, placed, now, &mut self.findings);
             }
@@ -71,7 +83,11 @@ impl WorldRun<'_> {
             let is_believed = !self.plan.is_liar(index) && !self.plan.trusts;
             let clock_error = self.good_clock_error(index);
             let receiver = id.receiver();
-            for object in world.server.objects() {
+            // Stones are too many. The model knows no parents, which begin a new life of a rider.
+            let is_compared = |object: &EntityId| {
+                !world.server.class(*object).is_some_and(|class| [STONE, RIDER].contains(&class))
+            };
+            for object in world.server.objects().filter(is_compared) {
                 let Some(ledger) = world.server.dispatcher().ledger(object) else { continue };
                 let Some(standing) = ledger.standing(receiver) else { continue };
                 self.bounds.on_copies(ledger.remembered(receiver), now, &mut self.findings);
@@ -115,14 +131,15 @@ impl WorldRun<'_> {
     }
 
     fn find_difference(&mut self, world: &mut World, now: SharedInstant) -> Option<String> {
-        let converged = ConvergenceCheck::new(self.expected(world, now));
+        let expected = self.expected(world, now);
+        let converged = ConvergenceCheck::new(expected, self.plan.sight);
         if let Some(wrong) = converged.server(&world.server, now) {
             return Some(wrong);
         }
         for index in 0..self.plan.clients {
             let local = world.network.local_now(peer(index));
             let (client, server) = world.client_and_server(index);
-            if let Some(wrong) = converged.client(index, (client, local), server) {
+            if let Some(wrong) = converged.client(index, (client, local), (server, now)) {
                 return Some(wrong);
             }
             let LinkConfig { delay, jitter_uniform, .. } = self.plan.links[index][0];
@@ -131,6 +148,9 @@ impl WorldRun<'_> {
                 return Some(wrong);
             }
         }
+        if self.stranger.as_ref().is_some_and(|it| !it.is_refused_since(self.plan.heals_at)) {
+            return Some("the client with another description was not refused".into());
+        }
         // Sessions without a client: nothing is owed to them.
         for id in world.server.clients().filter(|id| !self.seats.iter().any(|seat| seat.id == Some(*id))) {
             self.calls.excuse(&format!("s{}.{}>", self.epoch, id.0));
@@ -138,20 +158,22 @@ impl WorldRun<'_> {
         self.calls.missing()
     }
 
-    fn expected(&self, world: &World, now: SharedInstant) -> BTreeMap<EntityId, ExpectedObject> {
+    fn expected(&self, world: &mut World, now: SharedInstant) -> BTreeMap<EntityId, ExpectedObject> {
         let mut desired = BTreeMap::new();
         for (seat, tank) in self.seats.iter().zip(self.game.tanks().tanks()) {
             if let (Some(id), Some(object)) = (seat.id, seat.tank) {
                 let position = tank.is_alive().then(|| tank.state().position);
                 let owner = Some(Party::Client(id));
-                desired.insert(object, ExpectedObject { position, owner, groups: seat.groups.clone() });
+                let mut groups = seat.groups.clone();
+                groups.extend(self.servers_groups(object));
+                desired.insert(object, ExpectedObject { position, owner, groups, ..Default::default() });
             }
         }
         for (number, drone) in self.drones.iter().enumerate() {
-            let groups = self.server_groups.iter().filter(|((object, _), _)| object == drone);
-            let groups = groups.map(|((_, group), value)| (*group, value.clone())).collect();
+            let groups = self.servers_groups(*drone).collect();
             let position = Some(self.drone(number, now).position);
-            desired.insert(*drone, ExpectedObject { position, owner: Some(Party::Server), groups });
+            let owner = Some(Party::Server);
+            desired.insert(*drone, ExpectedObject { position, owner, groups, ..Default::default() });
         }
         for (number, ball) in self.balls.iter().enumerate() {
             // The server decides the owner; if the owner is away the ball does not move.
@@ -162,7 +184,23 @@ impl WorldRun<'_> {
             let position = is_moved.then(|| self.ball(number, now).position);
             desired.insert(*ball, ExpectedObject { position, ..ExpectedObject::default() });
         }
+        for object in self.platforms.iter().chain(&self.riders) {
+            let parent = self.owners_parent(world, *object);
+            let carried = self.carried(world, *object, now);
+            let (position, depth) = (carried.map(|it| it.position), carried.map_or(0, |it| it.depth));
+            desired.insert(*object, ExpectedObject { position, parent, depth, ..Default::default() });
+        }
+        for stone in &self.stones {
+            // A checker of its own knows where it lies.
+            desired.insert(*stone, ExpectedObject { owner: Some(Party::Server), ..Default::default() });
+        }
         desired
+    }
+
+    /// Returns the states of an object that the server has set.
+    fn servers_groups(&self, object: EntityId) -> impl Iterator<Item = (u8, Vec<u8>)> {
+        let groups = self.server_groups.range((object, 0)..=(object, u8::MAX));
+        groups.map(|((_, group), value)| (*group, value.clone()))
     }
 
     /// Returns the state of a drone: circles of changing size, until all objects rest.

@@ -1,12 +1,13 @@
 //! Faults and actions of the plan: when they begin, and when temporary ones end.
 
 use fairpath::number::EntityId;
-use fairpath::session::Delivery;
+use fairpath::session::{CloseReason, Delivery, Party};
 use fairpath::time::SharedInstant;
 use fairpath_games::tanks::{Driver, Input};
 use fairpath_sim::{Fault, LinkConfig, PeerId, Rate};
 
 use super::{ClientPlayer, FaultEnd, MOVES_ON, RunPhase, World, WorldRun, peer};
+use crate::game::OWNER_GROUPS;
 use crate::plan::Incident;
 
 impl WorldRun<'_> {
@@ -41,6 +42,10 @@ impl WorldRun<'_> {
             }
         }
         self.endings.clear();
+        if self.is_down {
+            self.restart(world, now);
+        }
+        (0..self.plan.clients).for_each(|index| self.repair_garbled(world, index));
     }
 
     pub(super) fn inject_faults(&mut self, world: &mut World, now: SharedInstant) {
@@ -82,7 +87,23 @@ impl WorldRun<'_> {
                 self.seats[who].drifts = true;
                 self.clocks.on_drift(who);
             }
-            Incident::Restart => self.restart(world, now),
+            Incident::Restart if !self.is_down => self.restart(world, now),
+            Incident::PlannedRestart(pause) if !self.is_down => {
+                self.stop(world, now);
+                self.endings.push((now + pause, FaultEnd::Downtime));
+            }
+            Incident::Garble(who) => self.garble(world, who),
+            Incident::Board(who, rider) => {
+                let _ = world.client(who).claim(self.riders[rider]);
+            }
+            Incident::Attach(rider, carrier) => self.attach(world, rider, carrier),
+            Incident::Give(rider, to) if !self.is_down => {
+                let to = to.map(|who| self.seats[who].id.filter(|id| world.server.is_connected(*id)));
+                if let Some(to) = to.map_or(Some(Party::Server), |id| id.map(Party::Client)) {
+                    world.server.give(self.riders[rider], to, now).expect("it exists");
+                }
+            }
+            Incident::Sink(platform) if !self.is_down => self.sink(world, platform, now),
             Incident::Narrow(who, bytes_per_sec, span) => {
                 let rate = Some(Rate { bytes_per_sec, queue_bytes_max: 6_000 });
                 let narrow = LinkConfig { rate, ..self.plan.links[who][1].clone() };
@@ -105,6 +126,7 @@ impl WorldRun<'_> {
                 {
                     seat.tank = None;
                     seat.groups.clear();
+                    seat.garbled.clear();
                     self.placed.on_removed(who, tank);
                     self.calls.excuse(&format!("~o{}@{}", tank.0, self.epoch));
                 }
@@ -114,11 +136,17 @@ impl WorldRun<'_> {
                     self.call_server(world, who, Delivery::ReliableOrdered, bytes);
                 }
             }
-            Incident::Dismiss(who) => {
+            Incident::Dismiss(who) if !self.is_down => {
                 if let Some(id) = self.seats[who].id {
                     world.server.dismiss(id, now);
                 }
             }
+            // A stopped server does nothing.
+            Incident::Restart
+            | Incident::PlannedRestart(_)
+            | Incident::Give(..)
+            | Incident::Sink(_)
+            | Incident::Dismiss(_) => {}
         }
     }
 
@@ -130,6 +158,7 @@ impl WorldRun<'_> {
                 FaultEnd::Partition(who) => world.network.inject(Fault::Rejoin(peer(who))),
                 FaultEnd::Absence(who) => world.arrive(who),
                 FaultEnd::Stall(who) => self.wake(world, who, now),
+                FaultEnd::Downtime => self.restart(world, now),
                 FaultEnd::Narrow(who) => {
                     let link = self.plan.links[who][1].clone();
                     world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(link)));
@@ -162,8 +191,27 @@ impl WorldRun<'_> {
         world.restart_client(who, client);
     }
 
+    /// Stops the server for a planned restart. Its clients are told, and wait for the next one.
+    fn stop(&mut self, world: &mut World, now: SharedInstant) {
+        self.handle_events(world, now);
+        (self.is_down, self.stops) = (true, self.stops + 1);
+        self.last_states.clear();
+        for index in 0..self.plan.clients {
+            let (client, server) = world.client_and_server(index);
+            let Some(tank) = self.seats[index].tank else { continue };
+            // A client that has not noticed an earlier restart means another tank.
+            if server.creation(tank).is_some() && server.creation(tank) == client.creation(tank) {
+                self.seats[index].stopped_with = Some(tank);
+                let value = |group| Some(((tank, group), server.state(tank, group)?.to_vec()));
+                self.last_states.extend((0..OWNER_GROUPS).filter_map(value));
+            }
+        }
+        world.stop_server(CloseReason::Restarting);
+    }
+
     fn restart(&mut self, world: &mut World, now: SharedInstant) {
         self.handle_events(world, now);
+        self.is_down = false;
         self.calls.excuse(&format!("s{}.", self.epoch));
         self.calls.excuse(&format!("@{}", self.epoch));
         let server = self.server(now);

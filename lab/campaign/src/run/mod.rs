@@ -3,27 +3,35 @@
 mod actions;
 mod checks;
 mod faults;
+mod props;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use fairpath::Trigger;
-use fairpath::motion::MotionKind;
+use fairpath::State;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::schedule::{DispatcherConfig, ReceiptTrust};
 use fairpath::session::{
-    Class, ClassId, Client, ClientConfig, ClientEvent, ClientId, Rates, Server, ServerConfig, ServerEvent,
-    SpeedCheck, Target, Within,
+    ClassId, Client, ClientConfig, ClientEvent, ClientId, CloseReason, Refusal, Server, ServerConfig,
+    ServerEvent, SpeedCheck, Target, Undelivered, Value, Within,
 };
 use fairpath::time::{SharedInstant, Span};
-use fairpath::vector::Vec2;
+use fairpath::vector::{Vec2, Vector};
 use fairpath_games::tanks::{Ground, Map, Match, Script, TanksConfig};
 use fairpath_sim::{Digest, LinkConfig, PeerId, SessionWorld};
 
-use crate::check::{BoundCheck, BudgetCheck, CallCheck, ClockCheck, Findings, LedgerCheck, PlacementCheck};
+use crate::check::{
+    BoundCheck, BudgetCheck, CallCheck, ClockCheck, Findings, IdentityCheck, Law, LedgerCheck,
+    PlacementCheck, StrangerCheck, stone_place,
+};
 use crate::events::{EventLog, RecordingScheduler, RecordingTap, SessionCounter, WorldEvent};
-use crate::plan::{Drivers, Plan};
+use crate::game::{
+    BALL, Ball, DRONE, Drone, PLATFORM, Platform, RIDER, Rider, STONE, Stone, protocol, stamp_at_client,
+    stamp_at_server, strange_protocol,
+};
+use crate::plan::{Drivers, Plan, REST};
+use props::Shot;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOutcome {
@@ -32,6 +40,8 @@ pub struct PlanOutcome {
     pub digest: u64,
     /// The virtual time that it took.
     pub lasted: Span,
+    /// How often an object got the id of an earlier one.
+    pub ids_reused: u64,
 }
 
 /// Runs a plan to its end, or to the first violation.
@@ -55,14 +65,11 @@ pub fn run_traced(plan: &Plan, mut trace: impl FnMut(&dyn Debug)) -> PlanOutcome
         findings: run.findings,
         digest: run.digest.value(),
         lasted: world.now() - SharedInstant::ZERO,
+        ids_reused: run.identity.ids_reused,
     }
 }
 
 type World = SessionWorld<Vec2>;
-
-const TANK: ClassId = ClassId(1);
-const DRONE: ClassId = ClassId(2);
-const BALL: ClassId = ClassId(3);
 
 /// How long objects still move after the links heal.
 const MOVES_ON: Span = Span::from_millis(1_500);
@@ -80,6 +87,15 @@ struct WorldRun<'a> {
     epoch: u64,
     drones: Vec<EntityId>,
     balls: Vec<EntityId>,
+    stones: Vec<EntityId>,
+    platforms: Vec<EntityId>,
+    riders: Vec<EntityId>,
+    shots: Vec<Shot>,
+    /// Whether the server is down for a planned restart, and how often it was.
+    is_down: bool,
+    stops: u32,
+    /// The states that the server had when it was stopped.
+    last_states: BTreeMap<(EntityId, u8), Vec<u8>>,
     server_groups: BTreeMap<(EntityId, u8), Vec<u8>>,
     next_incident: usize,
     /// The ends of temporary faults.
@@ -94,6 +110,8 @@ struct WorldRun<'a> {
     budgets: BudgetCheck,
     bounds: BoundCheck,
     clocks: ClockCheck,
+    identity: IdentityCheck,
+    stranger: Option<StrangerCheck>,
     findings: Findings,
     is_over: bool,
 }
@@ -105,6 +123,13 @@ struct ClientPlayer {
     id: Option<ClientId>,
     tank: Option<EntityId>,
     groups: BTreeMap<u8, Vec<u8>>,
+    /// Groups of its tank that it set to bytes of another type.
+    garbled: BTreeSet<u8>,
+    shots: Vec<Shot>,
+    /// Its tank when its server was stopped: what the server lacks must be listed as undelivered.
+    stopped_with: Option<EntityId>,
+    /// When it was told that the server restarts.
+    told_at: Option<SharedInstant>,
     /// How often the client was started.
     starts: u64,
     drifts: bool,
@@ -123,6 +148,7 @@ enum FaultEnd {
     Absence(usize),
     Narrow(usize),
     Stall(usize),
+    Downtime,
 }
 
 impl<'a> WorldRun<'a> {
@@ -137,6 +163,13 @@ impl<'a> WorldRun<'a> {
             epoch: 0,
             drones: Vec::new(),
             balls: Vec::new(),
+            stones: Vec::new(),
+            platforms: Vec::new(),
+            riders: Vec::new(),
+            shots: Vec::new(),
+            is_down: false,
+            stops: 0,
+            last_states: BTreeMap::new(),
             server_groups: BTreeMap::new(),
             next_incident: 0,
             endings: plan.late.iter().map(|(client, at)| (*at, FaultEnd::Absence(*client))).collect(),
@@ -150,6 +183,8 @@ impl<'a> WorldRun<'a> {
             budgets: BudgetCheck::new(plan.budget, plan.interval_min, plan.scheduler),
             bounds: BoundCheck,
             clocks: ClockCheck::default(),
+            identity: IdentityCheck::default(),
+            stranger: plan.stranger.map(StrangerCheck::new),
             findings: Findings::default(),
             is_over: false,
             random,
@@ -157,14 +192,17 @@ impl<'a> WorldRun<'a> {
     }
 
     fn world(&mut self) -> World {
-        let clients = (0..self.plan.clients).map(|index| self.client(index)).collect();
+        let mut clients: Vec<_> = (0..self.plan.clients).map(|index| self.client(index)).collect();
+        let random = Random::from_seed(self.plan.seed).fork(0x57A5);
+        let stranger = self.plan.stranger.map(|it| strange_protocol(self.plan, it));
+        clients.extend(stranger.map(|protocol| Client::new(ClientConfig::new(protocol), random)));
         let server = self.server(SharedInstant::ZERO);
         let listener = RecordingTap {
             log: self.log.clone(),
-            lies: (0..self.plan.clients)
+            lies: (0..clients.len())
                 .map(|client| self.plan.liars.iter().find(|(liar, _)| *liar == client).map(|(_, by)| *by))
                 .collect(),
-            intakes: vec![SessionCounter::default(); self.plan.clients],
+            intakes: vec![SessionCounter::default(); clients.len()],
         };
         let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(listener);
         for index in 0..self.plan.clients {
@@ -188,7 +226,7 @@ impl<'a> WorldRun<'a> {
             },
             clients_max: 4 * plan.clients + 16,
             resume_within: plan.resume_within,
-            ..ServerConfig::new(classes(plan), self.epoch)
+            ..ServerConfig::new(protocol(plan), self.epoch)
         };
         let scheduler = Box::new(RecordingScheduler { inner: plan.scheduler.build(), log: self.log.clone() });
         let random = Random::from_seed(plan.seed).fork(0x5E00 + self.epoch);
@@ -197,19 +235,52 @@ impl<'a> WorldRun<'a> {
         if let Some(sight) = plan.sight {
             server = server.with_scope(Within { enter: sight, leave: sight * 1.2 });
         }
-        let mut make = |class, count: usize| -> Vec<EntityId> {
-            (0..count).map(|_| server.create(class, b"", now).expect("there is room")).collect()
-        };
-        (self.drones, self.balls) = (make(DRONE, plan.drones), make(BALL, plan.balls));
+        self.drones = self.make(&mut server, DRONE, plan.drones, Drone::new, Self::drone, now);
+        self.balls = self.make(&mut server, BALL, plan.balls, Ball::new, Self::ball, now);
+        self.platforms = self.make(&mut server, PLATFORM, plan.platforms, Platform::new, Self::platform, now);
+        self.riders = self.make(&mut server, RIDER, plan.riders, Rider::new, Self::rider, now);
+        self.stones = (0..plan.stones)
+            .map(|_| {
+                let number = self.identity.next(STONE, self.epoch);
+                let (value, lies) = (Stone::new(self.epoch, number, 0), stone_place(number));
+                server.frame(now).create(&value, State::moving(lies, Vec2::ZERO), now).expect("there is room")
+            })
+            .collect();
         self.server_groups.clear();
+        self.shots.clear();
         server
+    }
+
+    /// Creates objects of the server: `state` returns the state of each, in their order.
+    fn make<T: Value>(
+        &mut self,
+        server: &mut Server<Vec2>,
+        class: ClassId,
+        count: usize,
+        value: fn(u64, u32, u64) -> T,
+        state: fn(&Self, usize, SharedInstant) -> State<Vec2>,
+        now: SharedInstant,
+    ) -> Vec<EntityId> {
+        let mut make = |index| {
+            let number = self.identity.next(class, self.epoch);
+            let (value, state) = (value(self.epoch, number, 0), state(self, index, now));
+            let object = server.frame(now).create(&value, state, now).expect("there is room");
+            self.identity.on_created(object, number);
+            object
+        };
+        (0..count).map(&mut make).collect()
+    }
+
+    /// Returns the end of the quiet period that contains this instant.
+    fn resting_until(&self, now: SharedInstant) -> Option<SharedInstant> {
+        self.plan.rests.iter().map(|from| *from + REST).find(|until| now < *until && *until - now <= REST)
     }
 
     fn client(&mut self, index: usize) -> Client<Vec2> {
         let seat = &mut self.seats[index];
         seat.starts += 1;
         let random = Random::from_seed(self.plan.seed).fork(0xC000 + (index as u64) * 1_000 + seat.starts);
-        let config = ClientConfig { budget: self.plan.budget, ..ClientConfig::new(classes(self.plan)) };
+        let config = ClientConfig { budget: self.plan.budget, ..ClientConfig::new(protocol(self.plan)) };
         Client::new(config, random)
     }
 
@@ -218,6 +289,10 @@ impl<'a> WorldRun<'a> {
             return;
         }
         self.frame += 1;
+        // In a quiet period nothing is to be seen but clocks, heartbeats and ids that rest.
+        if self.resting_until(now).is_some() && !self.frame.is_multiple_of(30) {
+            return;
+        }
         self.handle_events(world, now);
         self.change_phase(world, now);
         if self.phase == RunPhase::Broken {
@@ -226,8 +301,10 @@ impl<'a> WorldRun<'a> {
         self.end_faults(world, now);
         self.game.step();
         self.report_states(world, now);
+        self.fly_bullets(world, now);
+        self.move_riders(world, now);
         if self.phase != RunPhase::AtRest {
-            self.make_calls(world);
+            self.make_calls(world, now);
         }
         self.check_state(world, now);
         if self.phase == RunPhase::AtRest {
@@ -239,6 +316,11 @@ impl<'a> WorldRun<'a> {
         self.handle_recorded_events();
         for index in 0..self.plan.clients {
             self.handle_client_events(world, index, now);
+        }
+        if let Some(stranger) = &mut self.stranger {
+            while let Some(event) = world.client(self.plan.clients).poll_event() {
+                stranger.on_event(&event, now, &mut self.findings);
+            }
         }
         self.placed.judge_suspects(now, &mut self.findings);
         self.handle_server_events(world, now);
@@ -264,7 +346,8 @@ impl<'a> WorldRun<'a> {
                     self.budgets.on_removed(left);
                 }
                 WorldEvent::Sent { way, at, bytes } => {
-                    let ppm = if self.seats[way.client].drifts { 4_000.0 } else { 200.0 };
+                    let drifts = self.seats.get(way.client).is_some_and(|seat| seat.drifts);
+                    let ppm = if drifts { 4_000.0 } else { 200.0 };
                     let ppm = if way.is_up { ppm } else { 0.0 };
                     self.budgets.on_sent(way, bytes, ppm, at, findings);
                     self.digest.u64(way.client as u64).i64(at.as_micros()).u64(bytes as u64);
@@ -298,15 +381,52 @@ impl<'a> WorldRun<'a> {
                         ..ClientPlayer::default()
                     };
                 }
+                ClientEvent::Disconnected(Some(CloseReason::Restarting)) => {
+                    seat.told_at = Some(now);
+                    let has_stopped = self.stops > 0;
+                    self.findings.check(Law::Restart, now, has_stopped, || {
+                        format!("client {index} was told of a restart, and there was none")
+                    });
+                }
                 ClientEvent::SessionLost { undelivered } => {
-                    self.calls.on_lost(&format!("c{index}.{session}>"), &undelivered);
+                    let is_kept = !(self.is_down && seat.told_at == Some(now));
+                    self.findings.check(Law::Restart, now, is_kept, || {
+                        format!("client {index} gave up its session before the server was back")
+                    });
+                    if let Some(missing) = seat.unlisted(&self.last_states, &undelivered) {
+                        self.findings.check(Law::Restart, now, false, || {
+                            format!("client {index} lost group {missing} of its tank, which is not listed")
+                        });
+                    }
+                    let prefix = format!("c{index}.{session}>");
+                    self.calls.on_lost(&prefix, &undelivered, now, &mut self.findings);
                     self.calls.excuse(&format!("c{index}.{session}~"));
                     if let Some(tank) = seat.tank {
                         // The server may not know yet, and keep calls to the owner.
                         self.calls.excuse(&format!("~o{}@", tank.0));
                     }
-                    (seat.id, seat.tank) = (None, None);
+                    (seat.id, seat.tank, seat.stopped_with) = (None, None, None);
                     seat.groups.clear();
+                    seat.garbled.clear();
+                    seat.shots.clear();
+                }
+                ClientEvent::ObjectEntered { object, class, creation, .. } => {
+                    let viewer = (index, session);
+                    let findings = &mut self.findings;
+                    self.identity.on_entered(viewer, (object, class), &creation, now, findings);
+                    let (client, local) = world.client_now(index);
+                    // A clock that was set back refuses DR vectors, which then come from the future.
+                    let is_excused = client.class(object).is_none() || !self.plan.has_sound_clock(index);
+                    let is_placed = is_excused || client.place(object, local).is_some();
+                    findings.check(Law::Entered, now, is_placed, || {
+                        format!("client {index} was shown object {} without a place", object.0)
+                    });
+                }
+                ClientEvent::StateChanged { object, group, value } => {
+                    let (client, local) = world.client_now(index);
+                    let creation = stamp_at_client(client, object, local);
+                    let (who, findings) = (format!("client {index}"), &mut self.findings);
+                    self.identity.on_state(&who, object, (group, &value), creation, now, findings);
                 }
                 ClientEvent::ObjectLeft { object, .. } => {
                     self.placed.on_removed(index, object);
@@ -316,7 +436,10 @@ impl<'a> WorldRun<'a> {
                         seat.tank = None;
                     }
                 }
-                ClientEvent::Refused { object, .. } => {
+                ClientEvent::Refused { object, refusal } => {
+                    if refusal == Refusal::BadParent {
+                        let _ = world.client(index).attach(object, None);
+                    }
                     self.calls.excuse(&format!("c{index}.{session}~o{}@", object.0));
                     if seat.tank == Some(object) && world.client(index).owner(object).is_none() {
                         // The object never existed, or the session ended: see the next event.
@@ -324,9 +447,9 @@ impl<'a> WorldRun<'a> {
                         seat.tank = None;
                     }
                 }
-                ClientEvent::Called { call, .. } => {
+                ClientEvent::Called { method, call, .. } => {
                     let receiver = format!("client {index} in session {session}");
-                    self.calls.on_received(call.bytes(), &receiver, now, &mut self.findings);
+                    self.calls.on_received((method, &call), &receiver, now, &mut self.findings);
                 }
                 _ => {}
             }
@@ -339,14 +462,24 @@ impl<'a> WorldRun<'a> {
             (self.trace)(&(now, &event));
             match event {
                 ServerEvent::SessionLost { client, undelivered } => {
-                    self.calls.on_lost(&format!("s{epoch}.{}>", client.0), &undelivered);
+                    let prefix = format!("s{epoch}.{}>", client.0);
+                    self.calls.on_lost(&prefix, &undelivered, now, &mut self.findings);
                 }
                 ServerEvent::Destroyed { object, .. } => {
                     self.calls.excuse(&format!("~o{}@{epoch}", object.0));
+                    self.server_groups.retain(|(about, _), _| *about != object);
                 }
-                ServerEvent::Called { target: Target::Connection, call, .. } => {
+                ServerEvent::Created { object, class, creation, .. } => {
+                    self.identity.on_created_by_client(object, class, &creation, now, &mut self.findings);
+                }
+                ServerEvent::StateChanged { object, group, value } => {
+                    let creation = stamp_at_server(&mut world.server, object, now);
+                    let findings = &mut self.findings;
+                    self.identity.on_state("the server", object, (group, &value), creation, now, findings);
+                }
+                ServerEvent::Called { target: Target::Connection, method, call, .. } => {
                     let receiver = format!("server {epoch}");
-                    self.calls.on_received(call.bytes(), &receiver, now, &mut self.findings);
+                    self.calls.on_received((method, &call), &receiver, now, &mut self.findings);
                 }
                 _ => {}
             }
@@ -354,14 +487,20 @@ impl<'a> WorldRun<'a> {
     }
 }
 
-fn classes(plan: &Plan) -> [(ClassId, Class); 3] {
-    let rates = Rates { interval_min: plan.interval_min, ..Rates::default() };
-    let class = |model: MotionKind| Class::new(Trigger::within(0.3)).with_model(model).with_rates(rates);
-    [
-        (TANK, class(plan.model)),
-        (DRONE, class(MotionKind::Linear).server_only()),
-        (BALL, class(MotionKind::Linear).claimable().outlives_owner()),
-    ]
+impl ClientPlayer {
+    /// Returns a state of the tank that a stopped server does not have, and that is not listed as
+    /// undelivered.
+    fn unlisted(
+        &self,
+        last_states: &BTreeMap<(EntityId, u8), Vec<u8>>,
+        undelivered: &[Undelivered],
+    ) -> Option<u8> {
+        let tank = self.stopped_with.filter(|tank| self.tank == Some(*tank))?;
+        let is_listed = |group: u8| undelivered.contains(&Undelivered::State(tank, group));
+        let groups = self.groups.iter().filter(|(group, _)| !self.garbled.contains(group));
+        let mut lacking = groups.filter(|(group, value)| last_states.get(&(tank, **group)) != Some(*value));
+        lacking.find(|(group, _)| !is_listed(**group)).map(|(group, _)| *group)
+    }
 }
 
 fn game(plan: &Plan) -> Match {

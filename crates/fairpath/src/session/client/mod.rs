@@ -206,9 +206,6 @@ impl<V: Planar> Client<V> {
         if creation.len() > CREATION_BYTES_MAX {
             return Err(ObjectError::TooLong);
         }
-        if self.config.protocol.creation_payload(class, creation.to_vec()).is_none() {
-            return Err(ObjectError::WrongType);
-        }
         let mine = self.objects.values().filter(|object| object.is_mine()).count();
         if mine >= OBJECTS_PER_CLIENT_MAX {
             return Err(ObjectError::TooMany);
@@ -338,9 +335,6 @@ impl<V: Planar> Client<V> {
         let class = self.mine(object)?.class;
         if self.classes.get(&class).is_some_and(|class| class.is_servers(group)) {
             return Err(ObjectError::NotYourGroup(object, group));
-        }
-        if self.config.protocol.state_payload(class, group, bytes.to_vec()).is_none() {
-            return Err(ObjectError::WrongType);
         }
         let mine = self.mine(object)?;
         if mine.groups.get(&group).is_some_and(|value| value == bytes) {

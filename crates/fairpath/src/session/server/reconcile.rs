@@ -301,7 +301,9 @@ impl<V: Planar> Server<V> {
     fn create_for(&mut self, client: ClientId, mut announcement: Announcement, now: SharedInstant) {
         let allowed = self.may_create(client, &announcement).and_then(|()| {
             let passed = self.intercept_creation(client, &mut announcement, now);
-            passed.and_then(|()| self.check_types(&announcement)).map_err(|_| Refusal::NotCreated)
+            let payload = passed.and_then(|()| self.check_types(&announcement));
+            // A client forgets an object that was not created, and no object for another reason.
+            payload.map_err(|_| Refusal::NotCreated)
         });
         // The id is used up even if the creation fails: the client will not use it again.
         let (was_granted, early) = self.use_id(client, announcement.object, now);
