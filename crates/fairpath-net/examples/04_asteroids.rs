@@ -5,12 +5,11 @@
 //!
 //! `cargo run -p fairpath-net --features middleman --example 04_asteroids`
 
-use std::collections::BTreeMap;
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
 use fairpath::prelude::*;
-use fairpath::random::Random;
+use fairpath::{Trigger, random::Random};
 use fairpath_net::middleman::{LinkConfig, Loss, Middleman, MiddlemanConfig};
 use fairpath_net::{Identity, NetClient, NetServer};
 use serde::{Deserialize, Serialize};
@@ -18,50 +17,53 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Ship(pub(crate) String);
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Bullet;
+struct Bullet;
+#[derive(Default, Serialize, Deserialize)]
+struct Score(u32);
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Score(pub(crate) u32);
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Chat(String);
+struct Chat(String);
 
-/// The game, as server and clients know it.
+/// The game, as server and clients know it. Ships report a burst of thrust as soon as it turns
+/// their course by 0.01 rad, before it has grown into a distance of 0.2.
 pub(crate) fn asteroids() -> Protocol<Vec2> {
-    let ship = Class::within(0.2).quadratic().facing_within(0.3).server_state::<Score>("score");
+    let turned = Trigger::PreReckoning { angle: 0.01, speed_min: 2.0 };
+    let ship = Class::new(Trigger::AnyOf(vec![Trigger::within(0.2), turned])).quadratic();
     Protocol::new("asteroids", 1)
-        .class::<Ship>("ship", ship)
+        .class::<Ship>("ship", ship.facing_within(0.3).server_state::<Score>("score"))
         .class::<Bullet>("bullet", Class::within(0.2))
         .call::<Chat>("chat", Delivery::ReliableOrdered)
 }
 
 pub(crate) const VIEW: Within = Within { enter: 300.0, leave: 330.0 };
+pub(crate) type Steps = FixedSteps<LocalInstant>;
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// One frame of the server: passes chat on, counts hits.
-pub(crate) fn referee(game: &mut ServerFrame<'_, Vec2>, scores: &mut BTreeMap<String, u32>) -> Outcome {
+pub(crate) fn referee(game: &mut ServerFrame<'_, Vec2>) -> Outcome {
     while let Some(event) = game.poll_event() {
         let ServerEvent::Called { call, .. } = event else { continue };
         call.get::<Chat>().map(|chat| game.call_all(&chat)).transpose()?;
     }
-    let (ships, bullets) = (game.objects_of::<Ship>(), game.objects_of::<Bullet>());
-    for ship in &ships {
-        let Some(Ship(name)) = game.creation(*ship) else { continue };
-        let score = scores.entry(name).or_default();
-        for bullet in &bullets {
-            let place = |object: &EntityId| game.place(*object).map_or(Vec2::ZERO, |state| state.position);
-            let is_hit = |other: &EntityId| other != ship && place(other).distance(place(bullet)) < 8.0;
-            if game.owner(*bullet) == game.owner(*ship) && ships.iter().any(is_hit) {
-                game.destroy(*bullet)?;
-                *score += 1;
+    let ships = game.objects_of::<Ship>();
+    for bullet in game.objects_of::<Bullet>() {
+        let (Some(hot), shooter) = (game.place(bullet), game.owner(bullet)) else { continue };
+        let is_near = |ship: State<Vec2>| ship.position.distance(hot.position) < 8.0;
+        let is_hit = |ship: &EntityId| game.owner(*ship) != shooter && game.place(*ship).is_some_and(is_near);
+        if ships.iter().any(is_hit) {
+            game.destroy(bullet)?;
+            if let Some(ship) = ships.iter().find(|ship| game.owner(**ship) == shooter) {
+                let Score(score) = game.get(*ship).unwrap_or_default();
+                game.set(*ship, &Score(score + 1))?;
             }
         }
-        game.set(*ship, &Score(*score))?;
     }
     Ok(())
 }
 
-/// Flies to random places with at most 60 u/s and 80 u/s²: turns the nose, thrusts, coasts.
+/// A player: the ship, its pilot, and the objects that the client owns.
 #[derive(Clone)]
-pub(crate) struct Pilot {
+pub(crate) struct Player {
+    pub(crate) name: &'static str,
     pub(crate) ship: State<Vec2>,
     /// How long the pilot thrusts and coasts, each between two numbers of seconds.
     pub(crate) rhythm: [[f64; 2]; 2],
@@ -69,16 +71,26 @@ pub(crate) struct Pilot {
     is_thrusting: bool,
     secs_left: f64,
     course: f64,
+    object: Option<EntityId>,
+    bullet: Option<(EntityId, LocalInstant)>,
 }
 
-impl Pilot {
+impl Player {
+    pub(crate) fn new(name: &'static str, seed: u64) -> Self {
+        let ship = State::moving(Vec2::from_heading(seed as f64) * 50.0, Vec2::ZERO);
+        let (rhythm, random) = ([[0.2, 0.6], [2.0, 4.0]], Random::from_seed(seed));
+        let (is_thrusting, secs_left, course, object, bullet) = (false, 0.0, 0.0, None, None);
+        Self { name, ship, rhythm, random, is_thrusting, secs_left, course, object, bullet }
+    }
+
+    /// Flies to random places with at most 60 u/s and 80 u/s²: turns the nose, thrusts, coasts.
     pub(crate) fn step(&mut self, secs: f64) {
         self.secs_left -= secs;
         if self.secs_left < 0.0 {
             self.is_thrusting = !self.is_thrusting;
             let [min, max] = self.rhythm[usize::from(!self.is_thrusting)];
             self.secs_left = self.random.between(min, max);
-            let place = Vec2::new(self.random.between(-200.0, 200.0), self.random.between(-200.0, 200.0));
+            let place = Vec2::from_heading(self.random.between(0.0, 6.28)) * 200.0;
             self.course = (place - self.ship.position).heading();
         }
         let State { position, velocity, orientation, .. } = self.ship;
@@ -91,62 +103,31 @@ impl Pilot {
             .with_acceleration((reached - velocity) * (1.0 / secs))
             .with_heading(nose, turn_rate);
     }
-}
-
-/// A player, and the objects that its client owns.
-#[derive(Clone)]
-pub(crate) struct Player {
-    pub(crate) name: &'static str,
-    pub(crate) pilot: Pilot,
-    pub(crate) steps: FixedSteps<LocalInstant>,
-    pub(crate) ship: Option<EntityId>,
-    bullet: Option<(EntityId, LocalInstant)>,
-}
-
-impl Player {
-    pub(crate) fn new(name: &'static str, seed: u64) -> Self {
-        let ship = State::moving(Vec2::from_heading(seed as f64) * 50.0, Vec2::ZERO);
-        let (rhythm, random) = ([[0.2, 0.6], [1.0, 2.5]], Random::from_seed(seed));
-        let pilot = Pilot { ship, rhythm, random, is_thrusting: false, secs_left: 0.0, course: 0.0 };
-        Self { name, pilot, steps: FixedSteps::hz(60), ship: None, bullet: None }
-    }
 
     /// One frame of a client.
-    pub(crate) fn play(&mut self, game: &mut ClientFrame<'_, Vec2>) -> Outcome {
+    pub(crate) fn play(&mut self, game: &mut ClientFrame<'_, Vec2>, steps: &mut Steps) -> Outcome {
         while let Some(event) = game.poll_event() {
-            if let ClientEvent::Connected(_) = event {
-                game.call_server(&Chat(format!("{} is here", self.name)))?;
-            } else if let ClientEvent::Called { call, .. } = event {
-                call.get().into_iter().for_each(|Chat(text)| println!("{} reads: {text}", self.name));
-            }
+            let ClientEvent::Called { call, .. } = event else { continue };
+            call.get().into_iter().for_each(|Chat(text)| println!("{} reads: {text}", self.name));
         }
-        // A restarted server knows neither, and a bullet that hits is destroyed.
-        self.ship = self.ship.filter(|ship| game.is_mine(*ship));
+        // The server destroys bullets that hit, and a restarted server knows no objects.
+        self.object = self.object.filter(|ship| game.is_mine(*ship));
         self.bullet = self.bullet.filter(|(bullet, _)| game.is_mine(*bullet));
-        for tick in self.steps.until(game.now()) {
-            self.pilot.step(tick.secs());
-            if let Some(ship) = self.ship {
-                game.observe(ship, self.pilot.ship, tick.at())?;
+        for tick in steps.until(game.now()) {
+            self.step(tick.secs());
+            if let Some(ship) = self.object {
+                game.observe(ship, self.ship, tick.at())?;
             } else if game.is_connected() {
-                self.ship = Some(game.create(&Ship(self.name.into()), self.pilot.ship, tick.at())?);
+                self.object = Some(game.create(&Ship(self.name.into()), self.ship, tick.at())?);
+                game.call_server(&Chat(format!("{} is here", self.name)))?;
             }
         }
-        match self.bullet {
-            Some((bullet, ends_at)) if game.now() >= ends_at => game.destroy(bullet)?,
-            None if self.ship.is_some() => self.shoot(game)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Shoots at another ship. The bullet flies for a second.
-    fn shoot(&mut self, game: &mut ClientFrame<'_, Vec2>) -> Outcome {
-        let (now, from) = (game.now(), self.pilot.ship.position);
-        let mut others = game.objects_of::<Ship>().into_iter().filter(|ship| Some(*ship) != self.ship);
-        if let Some(target) = others.find_map(|ship| game.place(ship)) {
-            let flight_secs = target.position.distance(from) / 150.0;
-            let aim = target.position + target.velocity * flight_secs - from;
-            let bullet = State::moving(from, aim * (150.0 / aim.length().max(1.0)));
+        let mut others = game.objects_of::<Ship>().into_iter().filter(|ship| Some(*ship) != self.object);
+        if let Some((bullet, ends_at)) = self.bullet {
+            (game.now() >= ends_at).then(|| game.destroy(bullet)).transpose()?;
+        } else if let Some(target) = others.find_map(|ship| game.place(ship)) {
+            let (now, way) = (game.now(), target.position - self.ship.position);
+            let bullet = State::moving(self.ship.position, way * (300.0 / way.length().max(1.0)));
             self.bullet = Some((game.create(&Bullet, bullet, now)?, now + Span::from_secs(1)));
         }
         Ok(())
@@ -154,26 +135,24 @@ impl Player {
 }
 
 fn main() -> Outcome {
-    let (game, identity) = (asteroids(), Identity::local(&[])?);
-    let server = || NetServer::builder(&game).identity(identity.clone()).scope(VIEW);
-    let mut running = server().listen("127.0.0.1:0")?;
-    let (near, pin) = (running.address(), running.fingerprint());
+    let (game, identity) = (&asteroids(), Identity::local(&[])?);
+    let builder = || NetServer::builder(game).identity(identity.clone()).scope(VIEW);
+    let mut server = builder().listen("127.0.0.1:0")?;
+    let (near, pin) = (server.address(), server.fingerprint());
     let link = LinkConfig::default().delay(Span::from_millis(150)).jitter_uniform(Span::from_millis(30));
     let link = MiddlemanConfig::between("127.0.0.1:0".parse()?, near).both_ways(link.loss(Loss::each(0.05)));
     let middleman = Middleman::start(link)?;
     let seats = [("Anna", near, 144), ("Ben", near, 10), ("Cleo", middleman.address(), 144)];
-    let mut scores = BTreeMap::new();
     scope(|threads| {
         let clients = seats.map(|(name, address, frames_per_sec)| {
-            let client = NetClient::join(address, pin, &game);
-            threads.spawn(move || run(&client?, Player::new(name, name.len() as u64), frames_per_sec))
+            threads.spawn(move || run(&NetClient::join(address, pin, game)?, name, frames_per_sec))
         });
         for frame in 0..210 {
             if frame == 100 {
-                running.shutdown_for_restart(Duration::from_secs(1));
-                running = server().listen(near)?;
+                server.shutdown_for_restart(Duration::from_secs(1));
+                server = builder().listen(near)?;
             }
-            running.frame(|game| referee(game, &mut scores))?;
+            server.frame(referee)?;
             sleep(Duration::from_secs(1) / 20);
         }
         clients.into_iter().try_for_each(|client| client.join().expect("no client panics"))
@@ -181,27 +160,24 @@ fn main() -> Outcome {
 }
 
 /// Plays for ten seconds, and prints once a second what is drawn.
-fn run(client: &NetClient<Vec2>, mut player: Player, frames_per_sec: u32) -> Outcome {
+fn run(client: &NetClient<Vec2>, name: &'static str, frames_per_sec: u32) -> Outcome {
+    let (mut player, mut steps) = (Player::new(name, name.len() as u64), FixedSteps::hz(60));
     for frame in 1..=10 * frames_per_sec {
-        client.frame(|game| player.play(game))?;
+        client.frame(|game| player.play(game, &mut steps))?;
         if frame % frames_per_sec == 0 {
-            println!("{} sees {}", player.name, client.frame(draw));
+            println!("{name} sees{}", client.frame(draw));
         }
-        while let Some(problem) = client.poll_problem() {
-            println!("{}: {problem}", player.name);
-        }
+        client.poll_problem().into_iter().for_each(|problem| println!("{name}: {problem}"));
         sleep(Duration::from_secs(1) / frames_per_sec);
     }
     Ok(())
 }
 
 fn draw(game: &mut ClientFrame<'_, Vec2>) -> String {
-    let mut scene = format!("{} bullets", game.objects_of::<Bullet>().len());
-    for ship in game.objects_of::<Ship>() {
-        if let (Some(Ship(name)), Some(state)) = (game.creation(ship), game.draw(ship)) {
-            let Score(score) = game.get(ship).unwrap_or(Score(0));
-            scene += &format!(", {name} ({score}) at {:.0} {:.0}", state.position.x, state.position.y);
-        }
-    }
-    scene
+    let ships = game.objects_of::<Ship>().into_iter().filter_map(|ship| {
+        let (Ship(name), at) = (game.creation(ship)?, game.draw(ship)?.position);
+        let Score(score) = game.get(ship).unwrap_or_default();
+        Some(format!(" {name} ({score}) at {:.0} {:.0}", at.x, at.y))
+    });
+    ships.collect()
 }

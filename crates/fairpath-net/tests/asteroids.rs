@@ -10,7 +10,7 @@
 //! `cargo test -p fairpath-net --features middleman --test asteroids -- --nocapture`
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -25,21 +25,15 @@ use fairpath_net::{Identity, NetClient, NetServer};
 use fairpath_sim::{PeerId, SessionWorld};
 
 #[path = "../examples/04_asteroids.rs"]
-#[allow(dead_code, unreachable_pub, reason = "an example is a program of its own")]
+#[allow(dead_code, reason = "an example is a program of its own")]
 mod asteroids;
 
-use asteroids::{Player, Score, Ship, VIEW, asteroids, referee};
+use asteroids::{Player, Ship, Steps, VIEW, asteroids, referee};
 
 /// The steps of virtual time: a multiple of all frame rates.
 const STEPS_PER_SEC: i64 = 720;
 const SERVER_FRAMES_PER_SEC: i64 = 20;
-/// Frames a second, and whether the client is behind the bad link.
-const SEATS: [(i64, bool); 5] = [(144, false), (10, false), (144, false), (10, false), (144, true)];
-const SEATS_SLOW: [(i64, bool); 5] = [(144, false), (10, false), (144, false), (10, false), (10, true)];
 const NAMES: [&str; 5] = ["Anna", "Ben", "Cleo", "Dan", "Eve"];
-/// Thrusts most of the time: [least, most] seconds of thrust, and of coasting.
-const WILD: [[f64; 2]; 2] = [[0.3, 1.5], [0.1, 0.8]];
-
 fn bad_link() -> LinkConfig {
     let link = LinkConfig::default().delay(Span::from_millis(150)).jitter_uniform(Span::from_millis(30));
     link.loss(Loss::each(0.05))
@@ -47,53 +41,61 @@ fn bad_link() -> LinkConfig {
 
 #[test]
 fn ships_are_placed_and_drawn_near_the_truth() {
-    law!(any::<u32>(), cases = 3, |seed| {
-        for table in [measure(&fly(seed.into(), &SEATS, None)), measure(&fly(seed.into(), &SEATS_SLOW, None))]
-        {
-            print(&table);
-            for (case, errors) in table {
-                let bound = if case.is_far { 1.2 } else { 0.25 };
-                prop_assert!(errors.placed <= bound && errors.drawn <= 1.3 * bound, "{case:?}: {errors:?}");
-            }
+    law!(any::<u32>(), cases = 2, |seed| {
+        let table = measure(&flights(seed.into(), None));
+        print(&table);
+        for (case, errors) in table {
+            let bound = if case.is_far { 1.2 } else { 0.25 };
+            prop_assert!(errors.placed <= bound && errors.drawn <= 1.3 * bound, "{case:?}: {errors:?}");
         }
         Ok(())
     });
 }
 
+/// Bursts follow each other so fast that 150 ms are too long for 1.2 units.
 #[test]
-fn pilots_that_thrust_all_the_time_are_further_off() {
-    let table = measure(&fly(1, &SEATS, Some(WILD)));
+fn ships_that_thrust_all_the_time_are_near_the_truth_on_loopback() {
+    let table = measure(&flights(1, Some([[0.3, 1.5], [0.1, 0.8]])));
     print(&table);
-    let far = table.iter().filter(|(case, _)| case.is_far).map(|(_, errors)| errors.placed);
-    assert!(far.fold(0.0, f64::max) < 4.0, "what physics allows: half of 160 u/s² for 0.22 s");
+    for (case, errors) in table {
+        let bound = if case.is_far { 2.5 } else { 0.25 };
+        assert!(errors.placed <= bound && errors.drawn <= 1.3 * bound, "{case:?}: {errors:?}");
+    }
 }
 
-/// Lets the players fly in virtual time.
+/// Flights of a minute, in virtual time. In half of them the far client has 144 frames a second, in
+/// the others 10.
+fn flights(seed: u64, rhythm: Option<[[f64; 2]; 2]>) -> Vec<Vec<Witness>> {
+    let [slow, fast] = [10, 144];
+    let near = [(fast, false), (slow, false), (fast, false), (slow, false)];
+    let scenes = (0..12).map(|scene| (scene, [slow, fast][scene as usize % 2]));
+    scenes.map(|(scene, far)| fly(12 * seed + scene, &[&near[..], &[(far, true)]].concat(), rhythm)).collect()
+}
+
+/// Lets players fly for a minute. The seats: frames a second, and whether the link is bad.
 fn fly(seed: u64, seats: &[(i64, bool)], rhythm: Option<[[f64; 2]; 2]>) -> Vec<Witness> {
     let random = Random::from_seed(seed);
-    let server = |epoch| {
-        let config = ServerConfig::new(asteroids(), epoch);
-        Server::new(config, Box::new(Broadcast), random.fork(100 + epoch)).with_scope(VIEW)
-    };
+    let config = ServerConfig::new(asteroids(), 1);
+    let server = Server::new(config, Box::new(Broadcast), random.fork(100)).with_scope(VIEW);
     let clients =
         (0..seats.len() as u64).map(|i| Client::new(ClientConfig::new(asteroids()), random.fork(i)));
     let near = LinkConfig::default().delay(Span::from_micros(100));
-    let world = SessionWorld::new(seed, near, server(1), clients.collect());
+    let world = SessionWorld::new(seed, near, server, clients.collect());
     let mut world = world.with_tick_rate(TickRate::hz(STEPS_PER_SEC as u32));
     let mut witnesses = Vec::new();
     for (index, (frames_per_sec, is_far)) in seats.iter().enumerate() {
         if *is_far {
             world.network.connect(PeerId(0), PeerId(index as u32 + 1), bad_link());
         }
-        let mut witness = Witness::new(index, seed * 10 + index as u64, *frames_per_sec, *is_far);
-        witness.player.pilot.rhythm = rhythm.unwrap_or(witness.player.pilot.rhythm);
+        let mut witness = Witness::new(index, 10 * seed + index as u64, *frames_per_sec, *is_far);
+        witness.player.rhythm = rhythm.unwrap_or(witness.player.rhythm);
         witnesses.push(witness);
     }
-    let (mut step, mut scores) = (0, BTreeMap::new());
+    let mut step = 0;
     world.run_for(Span::from_secs(60), |world, now| {
         step += 1;
         if step % (STEPS_PER_SEC / SERVER_FRAMES_PER_SEC) == 0 {
-            referee(&mut world.server_frame(), &mut scores).expect("no errors");
+            referee(&mut world.server_frame()).expect("no errors");
         }
         for (index, witness) in witnesses.iter_mut().enumerate() {
             // Clients do not draw at the same instants.
@@ -108,6 +110,7 @@ fn fly(seed: u64, seats: &[(i64, bool)], rhythm: Option<[[f64; 2]; 2]>) -> Vec<W
 /// A player, the true path of its ship, and where it saw the others.
 struct Witness {
     player: Player,
+    steps: Steps,
     frames_per_sec: i64,
     is_far: bool,
     /// At every tick: the ship, and whether its client is connected.
@@ -126,17 +129,17 @@ struct Sight {
 impl Witness {
     fn new(index: usize, seed: u64, frames_per_sec: i64, is_far: bool) -> Self {
         let player = Player::new(NAMES[index], seed);
-        Self { player, frames_per_sec, is_far, path: Vec::new(), seen: BTreeMap::new() }
+        Self { player, steps: Steps::hz(60), frames_per_sec, is_far, path: Vec::new(), seen: BTreeMap::new() }
     }
 
     /// Plays a frame at `now`, on the clock that all witnesses share.
     fn play(&mut self, game: &mut ClientFrame<'_, Vec2>, now: SharedInstant) {
-        let mut twin = self.player.clone();
-        for tick in twin.steps.until(game.now()) {
-            twin.pilot.step(tick.secs());
-            self.path.push((now + (tick.at() - game.now()), twin.pilot.ship, game.is_connected()));
+        let (mut twin, mut steps) = (self.player.clone(), self.steps);
+        for tick in steps.until(game.now()) {
+            twin.step(tick.secs());
+            self.path.push((now + (tick.at() - game.now()), twin.ship, game.is_connected()));
         }
-        self.player.play(game).expect("no errors");
+        self.player.play(game, &mut self.steps).expect("no errors");
         for ship in game.objects_of::<Ship>() {
             let (Some(placed), Some(drawn)) = (game.place(ship), game.draw(ship)) else { continue };
             if let Some(Ship(name)) = game.creation(ship)
@@ -179,10 +182,11 @@ struct Errors {
     count: usize,
 }
 
-fn measure(witnesses: &[Witness]) -> Vec<(Case, Errors)> {
+fn measure(flights: &[Vec<Witness>]) -> Vec<(Case, Errors)> {
     let mut cases: BTreeMap<Case, [Vec<f64>; 4]> = BTreeMap::new();
-    for viewer in witnesses {
-        for owner in witnesses.iter().filter(|owner| owner.player.name != viewer.player.name) {
+    let viewers = flights.iter().flat_map(|flight| flight.iter().map(move |viewer| (flight, viewer)));
+    for (flight, viewer) in viewers {
+        for owner in flight.iter().filter(|owner| owner.player.name != viewer.player.name) {
             let case = Case {
                 is_far: viewer.is_far || owner.is_far,
                 owner_frames_per_sec: owner.frames_per_sec,
@@ -234,57 +238,52 @@ fn print(table: &[(Case, Errors)]) {
     }
 }
 
+/// Prints the errors, and does not judge them: the machine may stall.
 #[test]
 fn all_play_on_after_a_restart_over_real_sockets() {
-    let (game, identity) = (asteroids(), Identity::local(&[]).expect("a certificate"));
-    let server = || NetServer::builder(&game).identity(identity.clone()).scope(VIEW);
-    let mut running = server().listen("127.0.0.1:0").expect("a free port");
-    let (near, pin, begin) = (running.address(), running.fingerprint(), Instant::now());
+    let (game, identity) = (&asteroids(), Identity::local(&[]).expect("a certificate"));
+    let builder = || NetServer::builder(game).identity(identity.clone()).scope(VIEW);
+    let mut server = builder().listen("127.0.0.1:0").expect("a free port");
+    let (near, pin, begin) = (server.address(), server.fingerprint(), Instant::now());
     let link = MiddlemanConfig::between("127.0.0.1:0".parse().expect("valid"), near).both_ways(bad_link());
     let middleman = Middleman::start(link).expect("a free port");
     let seats = [(144, near), (10, near), (144, middleman.address())];
-    // How many see both others after the restart.
-    let (is_restarted, content) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let mut scores = BTreeMap::from([("Anna".to_owned(), 7)]);
-    let witnesses = scope(|threads| {
-        let (is_restarted, content, game) = (&is_restarted, &content, &game);
+    // How many clients saw all ships after the restart.
+    let (is_restarted, content) = (&AtomicBool::new(false), &AtomicUsize::new(0));
+    let goes_on = || content.load(Relaxed) < seats.len() || begin.elapsed() < Duration::from_secs(20);
+    let flight = scope(|threads| {
         let clients = [0, 1, 2].map(|index| {
-            let (frames_per_sec, address) = seats[index];
             threads.spawn(move || {
+                let (frames_per_sec, address) = seats[index];
                 let client = NetClient::join(address, pin, game).expect("a socket");
                 let mut witness = Witness::new(index, index as u64, frames_per_sec, address != near);
                 let mut is_content = false;
-                while content.load(Ordering::Relaxed) < 3 || begin.elapsed() < Duration::from_secs(12) {
-                    let sees_both = client.frame(|game| {
+                while goes_on() {
+                    let is_late = is_restarted.load(Relaxed);
+                    let ships = client.frame(|game| {
                         let now = begin.elapsed().as_micros() as i64;
                         witness.play(game, SharedInstant::from_micros(now));
-                        let ships = game.objects_of::<Ship>();
-                        let score = |ship: &EntityId| game.get(*ship).map_or(0, |score: Score| score.0);
-                        ships.len() == 3 && ships.iter().any(|ship| score(ship) >= 7)
+                        if game.is_connected() { game.objects_of::<Ship>().len() } else { 0 }
                     });
-                    if !is_content && sees_both && is_restarted.load(Ordering::Relaxed) > 0 {
+                    if is_late && ships == seats.len() && !is_content {
                         is_content = true;
-                        content.fetch_add(1, Ordering::Relaxed);
+                        content.fetch_add(1, Relaxed);
                     }
                     sleep(Duration::from_secs(1) / frames_per_sec as u32);
                 }
                 witness
             })
         });
-        while content.load(Ordering::Relaxed) < 3 || begin.elapsed() < Duration::from_secs(12) {
-            if is_restarted.load(Ordering::Relaxed) == 0 && begin.elapsed() > Duration::from_secs(6) {
-                running = restarted(running, || server().listen(near).expect("the same address"));
-                is_restarted.store(1, Ordering::Relaxed);
+        while goes_on() {
+            if !is_restarted.load(Relaxed) && begin.elapsed() > Duration::from_secs(10) {
+                server.shutdown_for_restart(Duration::from_secs(1));
+                server = builder().listen(near).expect("the same address");
+                is_restarted.store(true, Relaxed);
             }
-            running.frame(|game| referee(game, &mut scores)).expect("no errors");
+            server.frame(referee).expect("no errors");
             sleep(Duration::from_secs(1) / SERVER_FRAMES_PER_SEC as u32);
         }
         clients.map(|client| client.join().expect("no panic"))
     });
-    print(&measure(&witnesses));
-}
-
-fn restarted(running: NetServer<Vec2>, listen: impl FnOnce() -> NetServer<Vec2>) -> NetServer<Vec2> {
-    running.shutdown_for_restart(Duration::from_secs(1));
-    listen()
+    print(&measure(&[Vec::from(flight)]));
 }
