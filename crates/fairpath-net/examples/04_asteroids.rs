@@ -5,22 +5,20 @@
 //!
 //! `cargo run -p fairpath-net --features middleman --example 04_asteroids`
 
-use std::thread::{scope, sleep};
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use fairpath::prelude::*;
 use fairpath::{Trigger, random::Random};
 use fairpath_net::middleman::{LinkConfig, Loss, Middleman, MiddlemanConfig};
 use fairpath_net::{Identity, NetClient, NetServer};
-use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct Ship(pub(crate) String);
-#[derive(Serialize, Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Bullet;
-#[derive(Default, Serialize, Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Score(u32);
-#[derive(Serialize, Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Chat(String);
 
 /// The game, as server and clients know it. Ships report a burst of thrust as soon as it turns
@@ -52,8 +50,7 @@ pub(crate) fn referee(game: &mut ServerFrame<'_, Vec2>) -> Outcome {
         if ships.iter().any(is_hit) {
             game.destroy(bullet)?;
             if let Some(ship) = ships.iter().find(|ship| game.owner(**ship) == shooter) {
-                let Score(score) = game.get(*ship).unwrap_or_default();
-                game.set(*ship, &Score(score + 1))?;
+                game.set(*ship, &Score(game.get(*ship).unwrap_or(Score(0)).0 + 1))?;
             }
         }
     }
@@ -71,16 +68,16 @@ pub(crate) struct Player {
     is_thrusting: bool,
     secs_left: f64,
     course: f64,
-    object: Option<EntityId>,
+    id: Option<EntityId>,
     bullet: Option<(EntityId, LocalInstant)>,
 }
 
 impl Player {
     pub(crate) fn new(name: &'static str, seed: u64) -> Self {
         let ship = State::moving(Vec2::from_heading(seed as f64) * 50.0, Vec2::ZERO);
+        let (is_thrusting, secs_left, course, id, bullet) = (false, 0.0, 0.0, None, None);
         let (rhythm, random) = ([[0.2, 0.6], [2.0, 4.0]], Random::from_seed(seed));
-        let (is_thrusting, secs_left, course, object, bullet) = (false, 0.0, 0.0, None, None);
-        Self { name, ship, rhythm, random, is_thrusting, secs_left, course, object, bullet }
+        Self { name, ship, rhythm, random, is_thrusting, secs_left, course, id, bullet }
     }
 
     /// Flies to random places with at most 60 u/s and 80 u/s²: turns the nose, thrusts, coasts.
@@ -90,8 +87,8 @@ impl Player {
             self.is_thrusting = !self.is_thrusting;
             let [min, max] = self.rhythm[usize::from(!self.is_thrusting)];
             self.secs_left = self.random.between(min, max);
-            let place = Vec2::from_heading(self.random.between(0.0, 6.28)) * 200.0;
-            self.course = (place - self.ship.position).heading();
+            let goal = Vec2::from_heading(self.random.between(0.0, 6.28)) * 200.0;
+            self.course = (goal - self.ship.position).heading();
         }
         let State { position, velocity, orientation, .. } = self.ship;
         let turn_rate = (Vec2::turn_between(orientation, self.course) / secs).clamp(-4.0, 4.0);
@@ -111,18 +108,18 @@ impl Player {
             call.get().into_iter().for_each(|Chat(text)| println!("{} reads: {text}", self.name));
         }
         // The server destroys bullets that hit, and a restarted server knows no objects.
-        self.object = self.object.filter(|ship| game.is_mine(*ship));
+        self.id = self.id.filter(|ship| game.is_mine(*ship));
         self.bullet = self.bullet.filter(|(bullet, _)| game.is_mine(*bullet));
         for tick in steps.until(game.now()) {
             self.step(tick.secs());
-            if let Some(ship) = self.object {
+            if let Some(ship) = self.id {
                 game.observe(ship, self.ship, tick.at())?;
             } else if game.is_connected() {
-                self.object = Some(game.create(&Ship(self.name.into()), self.ship, tick.at())?);
+                self.id = Some(game.create(&Ship(self.name.into()), self.ship, tick.at())?);
                 game.call_server(&Chat(format!("{} is here", self.name)))?;
             }
         }
-        let mut others = game.objects_of::<Ship>().into_iter().filter(|ship| Some(*ship) != self.object);
+        let mut others = game.objects_of::<Ship>().into_iter().filter(|ship| Some(*ship) != self.id);
         if let Some((bullet, ends_at)) = self.bullet {
             (game.now() >= ends_at).then(|| game.destroy(bullet)).transpose()?;
         } else if let Some(target) = others.find_map(|ship| game.place(ship)) {
@@ -143,7 +140,7 @@ fn main() -> Outcome {
     let link = MiddlemanConfig::between("127.0.0.1:0".parse()?, near).both_ways(link.loss(Loss::each(0.05)));
     let middleman = Middleman::start(link)?;
     let seats = [("Anna", near, 144), ("Ben", near, 10), ("Cleo", middleman.address(), 144)];
-    scope(|threads| {
+    thread::scope(|threads| {
         let clients = seats.map(|(name, address, frames_per_sec)| {
             threads.spawn(move || run(&NetClient::join(address, pin, game)?, name, frames_per_sec))
         });
@@ -153,7 +150,7 @@ fn main() -> Outcome {
                 server = builder().listen(near)?;
             }
             server.frame(referee)?;
-            sleep(Duration::from_secs(1) / 20);
+            thread::sleep(Duration::from_secs(1) / 20);
         }
         clients.into_iter().try_for_each(|client| client.join().expect("no client panics"))
     })
@@ -167,17 +164,16 @@ fn run(client: &NetClient<Vec2>, name: &'static str, frames_per_sec: u32) -> Out
         if frame % frames_per_sec == 0 {
             println!("{name} sees{}", client.frame(draw));
         }
-        client.poll_problem().into_iter().for_each(|problem| println!("{name}: {problem}"));
-        sleep(Duration::from_secs(1) / frames_per_sec);
+        thread::sleep(Duration::from_secs(1) / frames_per_sec);
     }
     Ok(())
 }
 
 fn draw(game: &mut ClientFrame<'_, Vec2>) -> String {
-    let ships = game.objects_of::<Ship>().into_iter().filter_map(|ship| {
-        let (Ship(name), at) = (game.creation(ship)?, game.draw(ship)?.position);
-        let Score(score) = game.get(ship).unwrap_or_default();
-        Some(format!(" {name} ({score}) at {:.0} {:.0}", at.x, at.y))
-    });
-    ships.collect()
+    let mut scene = String::new();
+    for ship in game.objects_of::<Ship>() {
+        let (Some(Ship(name)), Some(drawn)) = (game.creation(ship), game.draw(ship)) else { continue };
+        scene += &format!(" {name} ({}) at {:.0?}", game.get(ship).unwrap_or(Score(0)).0, drawn.position);
+    }
+    scene
 }
