@@ -48,6 +48,14 @@ pub enum IdentityError {
     NoFolder,
 }
 
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        let Self { chain, chain_pem, key, key_pem } = self;
+        let (chain, chain_pem, key_pem) = (chain.clone(), chain_pem.clone(), key_pem.clone());
+        Self { chain, chain_pem, key: key.clone_key(), key_pem }
+    }
+}
+
 impl Identity {
     /// Validity of a [`local`](Self::local) certificate, in days. Browsers accept a pinned
     /// certificate only if it is valid for two weeks or less.

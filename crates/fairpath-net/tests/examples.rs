@@ -19,9 +19,14 @@ fn program(example: &str) -> PathBuf {
 
 #[test]
 fn the_examples_run_as_written() {
-    for example in
-        ["00_hello", "01_ships_through_bad_weather", "02_peer_to_peer", "03_relay", "05_server_decides"]
-    {
+    for example in [
+        "00_hello",
+        "01_ships_through_bad_weather",
+        "02_peer_to_peer",
+        "03_relay",
+        "04_asteroids",
+        "05_server_decides",
+    ] {
         let run = Command::new(program(example)).output().expect("it starts");
         let text = String::from_utf8_lossy(&run.stdout);
         assert!(run.status.success(), "{example}: {}", String::from_utf8_lossy(&run.stderr));

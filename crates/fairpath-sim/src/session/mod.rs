@@ -21,7 +21,8 @@ use pipe::Pipe;
 /// repeat lost packets, so loss costs them time and a partition stops them. A client without a
 /// connection tries to connect once a second.
 ///
-/// The server ticks 60 times a second in true time. Clients tick then too, by their own clocks.
+/// The server ticks 60 times a second in true time, or at the rate of
+/// [`with_tick_rate`](Self::with_tick_rate). Clients tick then too, by their own clocks.
 #[derive(Debug)]
 pub struct SessionWorld<V: Planar> {
     /// The links, the clocks and the faults. Peer 0 is the server, client `i` is peer `i + 1`.
@@ -35,6 +36,7 @@ pub struct SessionWorld<V: Planar> {
     over_below: BTreeMap<PeerId, u64>,
     tokens: Random,
     started: SharedInstant,
+    tick_rate: TickRate,
     frame: i64,
     is_server_up: bool,
     tap: Option<Box<dyn Tap<V>>>,
@@ -81,7 +83,7 @@ struct Seat<V: Planar> {
 }
 
 const SERVER: PeerId = PeerId(0);
-const FRAMES: TickRate = TickRate::hz(60);
+const TICK_RATE: TickRate = TickRate::hz(60);
 /// What QUIC can carry on every path, less its own overhead.
 const DATAGRAM_BYTES_MAX: usize = 1_150;
 /// Packets that wait for a stalled client: seconds of traffic. More are lost, as in a full socket.
@@ -112,6 +114,7 @@ impl<V: Planar> SessionWorld<V> {
             over_below: BTreeMap::new(),
             tokens: Random::from_seed(seed).fork(1),
             started: SharedInstant::ZERO,
+            tick_rate: TICK_RATE,
             frame: 0,
             is_server_up: true,
             tap: None,
@@ -122,6 +125,14 @@ impl<V: Planar> SessionWorld<V> {
     #[must_use]
     pub fn with_tap(mut self, tap: impl Tap<V> + 'static) -> Self {
         self.tap = Some(Box::new(tap));
+        self
+    }
+
+    /// Sets how often server and clients tick. Default 60 times a second. For clients with several
+    /// frame rates choose a common multiple: 720 for 10, 20, 60 and 144.
+    #[must_use]
+    pub fn with_tick_rate(mut self, rate: TickRate) -> Self {
+        self.tick_rate = rate;
         self
     }
 
@@ -241,11 +252,11 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// Runs for `span` and calls `frame` 60 times a second, after arrived packets were handled.
+    /// Runs for `span` and calls `frame` at every tick, after arrived packets were handled.
     pub fn run_for(&mut self, span: Span, mut frame: impl FnMut(&mut Self, SharedInstant)) {
         let until = self.now() + span;
         loop {
-            let at = self.started + FRAMES.begin(self.frame + 1);
+            let at = self.started + self.tick_rate.begin(self.frame + 1);
             if at > until {
                 break;
             }

@@ -129,6 +129,16 @@ impl Class {
         self
     }
 
+    /// Also sends the orientation, whenever receivers are wrong by more than `radians`.
+    ///
+    /// Too low: an object that turns unevenly is sent all the time. Too high: its nose visibly
+    /// lags. Example: 0.3 for a ship whose nose turns without changing its course.
+    #[must_use]
+    pub fn facing_within(mut self, radians: f64) -> Self {
+        self.trigger = Trigger::AnyOf(vec![self.trigger, Trigger::Angle { threshold: radians }]);
+        self.with_attitude()
+    }
+
     /// Sets the limits of the update rate.
     #[must_use]
     pub fn with_rates(mut self, rates: Rates) -> Self {
