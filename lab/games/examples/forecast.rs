@@ -142,7 +142,7 @@ fn tank(seed: u64) -> Path {
 fn bots(seed: u64) -> Vec<Path> {
     let config = TanksConfig { tanks: [4, 4], ..TanksConfig::default() };
     let mut game = Match::of_bots(config, seed).expect("the default rules are valid");
-    let mut paths: Vec<Path> = vec![Vec::with_capacity(TICKS); 8];
+    let mut paths: Vec<Path> = vec![Vec::new(); 8];
     for _ in 0..TICKS {
         for (tank, path) in game.tanks().tanks().iter().zip(&mut paths) {
             let stands = State::moving(tank.state().position, Vec2::ZERO);
