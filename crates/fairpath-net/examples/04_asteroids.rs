@@ -158,7 +158,7 @@ fn main() -> Outcome {
 
 /// Plays for ten seconds, and prints once a second what is drawn.
 fn run(client: &NetClient<Vec2>, name: &'static str, frames_per_sec: u32) -> Outcome {
-    let (mut player, mut steps) = (Player::new(name, name.len() as u64), FixedSteps::hz(60));
+    let (mut player, mut steps) = (Player::new(name, name.as_bytes()[0].into()), FixedSteps::hz(60));
     for frame in 1..=10 * frames_per_sec {
         client.frame(|game| player.play(game, &mut steps))?;
         if frame % frames_per_sec == 0 {
@@ -173,7 +173,11 @@ fn draw(game: &mut ClientFrame<'_, Vec2>) -> String {
     let mut scene = String::new();
     for ship in game.objects_of::<Ship>() {
         let (Some(Ship(name)), Some(drawn)) = (game.creation(ship), game.draw(ship)) else { continue };
-        scene += &format!(" {name} ({}) at {:.0?}", game.get(ship).unwrap_or(Score(0)).0, drawn.position);
+        scene += &format!(
+            " {name} ({}) at {:.0?}",
+            game.get(ship).unwrap_or(Score(0)).0,
+            (drawn.position.x, drawn.position.y)
+        );
     }
     scene
 }
