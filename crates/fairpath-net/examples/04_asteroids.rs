@@ -9,8 +9,7 @@ use std::{thread, time::Duration};
 
 use fairpath::prelude::*;
 use fairpath::{Trigger, random::Random};
-use fairpath_net::middleman::{LinkConfig, Loss, Middleman, MiddlemanConfig};
-use fairpath_net::{Identity, NetClient, NetServer};
+use fairpath_net::{Identity, NetClient, NetServer, middleman::*};
 
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct Ship(pub(crate) String);
@@ -92,8 +91,8 @@ impl Player {
         }
         let State { position, velocity, orientation, .. } = self.ship;
         let turn_rate = (Vec2::turn_between(orientation, self.course) / secs).clamp(-4.0, 4.0);
-        let nose = orientation + turn_rate * secs;
-        let push = if self.is_thrusting { Vec2::from_heading(nose) * 80.0 } else { velocity * -0.5 };
+        let (nose, drag) = (orientation + turn_rate * secs, velocity * -0.5);
+        let push = if self.is_thrusting { Vec2::from_heading(nose) * 80.0 } else { drag };
         let wanted = velocity + push * secs;
         let reached = wanted * (60.0 / wanted.length().max(60.0));
         self.ship = State::moving(position + (velocity + reached) * (0.5 * secs), reached)
@@ -173,11 +172,7 @@ fn draw(game: &mut ClientFrame<'_, Vec2>) -> String {
     let mut scene = String::new();
     for ship in game.objects_of::<Ship>() {
         let (Some(Ship(name)), Some(drawn)) = (game.creation(ship), game.draw(ship)) else { continue };
-        scene += &format!(
-            " {name} ({}) at {:.0?}",
-            game.get(ship).unwrap_or(Score(0)).0,
-            (drawn.position.x, drawn.position.y)
-        );
+        scene += &format!(" {name} ({}) at {:.0?}", game.get(ship).unwrap_or(Score(0)).0, drawn.position);
     }
     scene
 }
