@@ -45,7 +45,7 @@ fn ships_are_placed_and_drawn_near_the_truth() {
         let table = measure(&flights(seed.into(), None));
         print(&table);
         for (case, errors) in table {
-            // An owner with 10 frames a second tells of a burst up to 100 ms later: 1.06 to 1.22 by
+            // An owner with 10 frames a second tells of a burst up to 100 ms later: 1.04 to 1.22 by
             // seed, so 1.2 does not hold for each.
             let is_slow = case.owner_frames_per_sec == 10;
             let bound = if !case.is_far {
