@@ -86,7 +86,7 @@ impl Player {
             self.is_thrusting = !self.is_thrusting;
             let [min, max] = self.rhythm[usize::from(!self.is_thrusting)];
             self.secs_left = self.random.between(min, max);
-            let goal = Vec2::from_heading(self.random.between(0.0, 6.28)) * 200.0;
+            let goal = Vec2::from_heading(self.random.between(0.0, std::f64::consts::TAU)) * 200.0;
             self.course = (goal - self.ship.position).heading();
         }
         let State { position, velocity, orientation, .. } = self.ship;
