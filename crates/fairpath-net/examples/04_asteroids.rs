@@ -1,7 +1,8 @@
 //! Step 4: a whole game, with ships, bullets, scores, chat, and a server that restarts.
 //!
-//! Clients own their ships and bullets. The server counts hits and shows a client what is within 300
-//! units. Ben has 10 frames a second. Cleo's packets take 150 ± 30 ms each way, and 5 % are lost.
+//! Clients own their ships and bullets. The server counts hits and shows a client what is within
+//! 300 units. Ben has 10 frames a second. Cleo's packets take 150 ± 30 ms each way, and 5 % are
+//! lost.
 //!
 //! `cargo run -p fairpath-net --features middleman --example 04_asteroids`
 
@@ -9,8 +10,7 @@ use std::{thread, time::Duration};
 
 use fairpath::prelude::*;
 use fairpath::{Trigger, random::Random};
-use fairpath_net::middleman::{LinkConfig, Loss, Middleman, MiddlemanConfig};
-use fairpath_net::{Identity, NetClient, NetServer};
+use fairpath_net::{Identity, NetClient, NetServer, middleman::*};
 
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct Ship(pub(crate) String);
@@ -87,13 +87,13 @@ impl Player {
             self.is_thrusting = !self.is_thrusting;
             let [min, max] = self.rhythm[usize::from(!self.is_thrusting)];
             self.secs_left = self.random.between(min, max);
-            let goal = Vec2::from_heading(self.random.between(-3.0, 3.0)) * 200.0;
+            let goal = Vec2::from_heading(self.random.between(0.0, std::f64::consts::TAU)) * 200.0;
             self.course = (goal - self.ship.position).heading();
         }
         let State { position, velocity, orientation, .. } = self.ship;
         let turn_rate = (Vec2::turn_between(orientation, self.course) / secs).clamp(-4.0, 4.0);
-        let nose = orientation + turn_rate * secs;
-        let push = if self.is_thrusting { Vec2::from_heading(nose) * 80.0 } else { velocity * -0.5 };
+        let (nose, drag) = (orientation + turn_rate * secs, velocity * -0.5);
+        let push = if self.is_thrusting { Vec2::from_heading(nose) * 80.0 } else { drag };
         let wanted = velocity + push * secs;
         let reached = wanted * (60.0 / wanted.length().max(60.0));
         self.ship = State::moving(position + (velocity + reached) * (0.5 * secs), reached)
@@ -158,7 +158,7 @@ fn main() -> Outcome {
 
 /// Plays for ten seconds, and prints once a second what is drawn.
 fn run(client: &NetClient<Vec2>, name: &'static str, frames_per_sec: u32) -> Outcome {
-    let (mut player, mut steps) = (Player::new(name, name.len() as u64), FixedSteps::hz(60));
+    let (mut player, mut steps) = (Player::new(name, name.as_bytes()[0].into()), FixedSteps::hz(60));
     for frame in 1..=10 * frames_per_sec {
         client.frame(|game| player.play(game, &mut steps))?;
         if frame % frames_per_sec == 0 {

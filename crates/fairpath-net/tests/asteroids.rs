@@ -2,9 +2,9 @@
 //! through a bad link, at low and high frame rates. Method: the example's own game code, in virtual
 //! time with many seeds, and then over real sockets.
 //!
-//! The truth is the path that the owner simulates, at the instant of the viewer's frame. A *jump* is
-//! the part of what a ship moves on the screen between two frames that the true ship did not move:
-//! |Δdrawn − Δtruth|. Without smoothing, a ship is drawn where it is placed.
+//! The truth is the path that the owner simulates, at the instant of the viewer's frame. A *jump*
+//! is the part of what a ship moves on the screen between two frames that the true ship did not
+//! move: |Δdrawn − Δtruth|. Without smoothing, a ship is drawn where it is placed.
 //!
 //! To see the tables:
 //! `cargo test -p fairpath-net --features middleman --test asteroids -- --nocapture`
@@ -45,7 +45,7 @@ fn ships_are_placed_and_drawn_near_the_truth() {
         let table = measure(&flights(seed.into(), None));
         print(&table);
         for (case, errors) in table {
-            // An owner with 10 frames a second tells of a burst up to 100 ms later: 1.06 to 1.22 by
+            // An owner with 10 frames a second tells of a burst up to 100 ms later: 1.04 to 1.22 by
             // seed, so 1.2 does not hold for each.
             let is_slow = case.owner_frames_per_sec == 10;
             let bound = if !case.is_far {

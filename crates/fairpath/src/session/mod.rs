@@ -26,13 +26,13 @@
 //!
 //! A [`Protocol`] describes the game once, for both ends: its classes, typed states and calls. In
 //! every frame the game asks for the session at that instant, a [`ServerFrame`] or a
-//! [`ClientFrame`], and uses its own types. `fairpath-net` runs the loop above on a thread and hands
-//! out the frames.
+//! [`ClientFrame`], and uses its own types. `fairpath-net` runs the loop above on a thread and
+//! hands out the frames.
 //!
 //! An object has one owner, a client or the server, and a [`Class`]: trigger, motion model, rates,
 //! smoothing. The owner observes every new state at the instant for which it is true; all other
-//! peers [`draw`](ClientFrame::draw) and [`place`](ClientFrame::place) it. The server checks clients'
-//! updates ([`Interceptor`]), chooses which objects each client sees ([`Scope`]), and any
+//! peers [`draw`](ClientFrame::draw) and [`place`](ClientFrame::place) it. The server checks
+//! clients' updates ([`Interceptor`]), chooses which objects each client sees ([`Scope`]), and any
 //! [`Scheduler`](crate::schedule::Scheduler) decides which client is sent an update when. Each
 //! object has up to 32 *state groups*, typed ([`Class::state`], [`Class::server_state`]) or plain
 //! bytes, which are sent when they change; only the newest value is delivered.
