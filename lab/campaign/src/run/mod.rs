@@ -415,7 +415,7 @@ impl<'a> WorldRun<'a> {
                     let findings = &mut self.findings;
                     self.identity.on_entered(viewer, (object, class), &creation, now, findings);
                     let (client, local) = world.client_now(index);
-                    // To a clock that was set back, DR vectors come from the future: it refuses them.
+                    // A clock that was set back refuses DR vectors: they come from the future.
                     let is_excused = client.class(object).is_none() || !self.plan.has_sound_clock(index);
                     let is_placed = is_excused || client.place(object, local).is_some();
                     findings.check(Law::Entered, now, is_placed, || {
