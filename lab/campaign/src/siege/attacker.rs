@@ -6,7 +6,7 @@ use fairpath::motion::{Linear, Motion};
 use fairpath::number::{EntityId, Generation, Life, PacketNumber, WirePacketNumber};
 use fairpath::random::Random;
 use fairpath::session::message::{Call, Datagram, Group, Message, Part, Target};
-use fairpath::session::{Class, ClassId, Client, ClientConfig, ClientEvent, Delivery, Party};
+use fairpath::session::{Class, ClassId, Client, ClientConfig, ClientEvent, Party};
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::wire::{Header, Precision, decode_updates, encode_updates};
@@ -87,6 +87,8 @@ pub struct Attacker {
     class: ClassId,
     random: Random,
     own: Vec<EntityId>,
+    /// Datagrams added by [`Attack::Floods`].
+    flooded: u16,
     kept: VecDeque<Vec<u8>>,
     /// Whether the server has sent anything on this transport.
     is_welcome: bool,
@@ -100,6 +102,8 @@ pub const WITHIN: f64 = 100.0;
 const KEPT_MAX: usize = 64;
 /// Extra messages per turn: three thousand a second.
 const EXTRA: usize = 50;
+/// Calls in one datagram of a flood.
+const CALLS_AT_ONCE: usize = 16;
 /// Objects created per turn by [`Attack::ObjectStorm`].
 const STORM: usize = 8;
 /// The delay added to receipts.
@@ -121,6 +125,7 @@ impl Attacker {
             random,
             own: Vec::new(),
             kept: VecDeque::new(),
+            flooded: 0,
             is_welcome: false,
             gave_up: false,
         }
@@ -325,17 +330,6 @@ impl Attacker {
     }
 
     fn flood(&mut self, shots: &mut Vec<AttackStep>, now: SharedInstant) {
-        let call = Call { target: Target::Connection, from: Party::Server, method: 1, bytes: vec![0; 200] };
-        // An honest client refuses to call so fast: these go to the stream past it.
-        for number in 0..EXTRA {
-            if number % 2 == 0 {
-                let _ = self.client.call_server(1, &[0; 200], Delivery::ReliableUnordered);
-            } else {
-                let mut bytes = Vec::new();
-                Message::Call(call.clone()).frame(&mut bytes);
-                shots.push(AttackStep::Stream(bytes));
-            }
-        }
         let Some(datagram) = shots.iter().find_map(|shot| match shot {
             AttackStep::Datagram(datagram) => Some(datagram.clone()),
             _ => None,
@@ -343,10 +337,14 @@ impl Attacker {
             return;
         };
         let call = Call { target: Target::Connection, from: Party::Server, method: 1, bytes: vec![0; 8] };
+        let flooded = self.flooded.wrapping_add(1);
+        self.flooded = self.flooded.wrapping_add(EXTRA as u16);
         for ahead in 0..EXTRA {
             let more = rewritten(&datagram, now, |header, _, parts| {
-                header.packet = WirePacketNumber(header.packet.0.wrapping_add(1 + ahead as u16));
-                parts.push(Part::Unreliable(call.clone()));
+                // A number that the server has not seen.
+                header.packet = WirePacketNumber(header.packet.0.wrapping_add(flooded + ahead as u16));
+                // Past the limits of the client, which refuses to call so fast.
+                parts.extend((0..CALLS_AT_ONCE).map(|_| Part::Unreliable(call.clone())));
             });
             shots.extend(more.map(AttackStep::Datagram));
         }
