@@ -130,7 +130,7 @@ impl Convergence {
 
     /// Returns whether every number is finite and in range: both blend times from zero to
     /// [`BLEND_MAX`](Self::BLEND_MAX), `snap_beyond` from zero to
-    /// [`NUMBER_MAX`](crate::motion::NUMBER_MAX). Other settings draw finite states too, but make
+    /// [`NUMBER_MAX`]. Other settings draw finite states too, but make
     /// no sense: check settings from a peer.
     pub fn is_valid(&self) -> bool {
         let spans = Span::ZERO..=Self::BLEND_MAX;
