@@ -89,8 +89,7 @@ fn a_client_joins_a_world_of_any_size_nearest_first_and_within_its_budget() {
         let (sent, allowed) =
             (statistics.bytes_sent - begun, f64::from(bytes_per_sec) * f64::from(secs) + 8_000.0);
         prop_assert!((sent as f64) < allowed, "{} bytes in {} s", sent, secs);
-        // Every stone, each once. Those that are announced after the ship is known: the nearest
-        // first.
+        // Each stone enters once. Once the server knows the ship, the nearest stones enter first.
         let order: BTreeMap<EntityId, usize> =
             stones.iter().enumerate().map(|(place, stone)| (*stone, place)).collect();
         let late = &seen[seen.len() / 2..];

@@ -28,7 +28,7 @@ pub struct Class {
     pub(super) creation: Option<ValueType>,
     /// The typed state groups, by ascending numbers.
     pub(super) states: Vec<StateGroup>,
-    /// One bit for each state group that the server sets, whoever owns the object.
+    /// One bit for each state group that the server sets, also for objects of clients.
     pub(super) server_groups: u32,
     pub(super) has_motion: bool,
     pub(super) trigger: Trigger,
@@ -227,7 +227,7 @@ impl Class {
         self.states.iter().find(|state| state.value == ValueType::of::<T>())
     }
 
-    /// Returns whether the server sets this group, whoever owns the object.
+    /// Returns whether the server sets this group, also for objects of clients.
     pub(super) fn is_servers(&self, group: u8) -> bool {
         self.server_groups >> group & 1 == 1
     }

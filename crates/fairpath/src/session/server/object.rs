@@ -136,7 +136,7 @@ impl<V: Planar> Server<V> {
         clients.iter().for_each(|client| self.page_in(*client, now));
     }
 
-    /// Queues the objects that enter the view of these clients. Returns those that leave it.
+    /// Queues the objects that enter the view of these clients. Returns the objects that leave it.
     fn look_through_scope(&mut self, clients: &[ClientId], now: SharedInstant) -> Vec<(ClientId, EntityId)> {
         let Self { members, objects, scope, attachments, .. } = self;
         let showable = objects.iter().filter(|(_, known)| known.is_showable);

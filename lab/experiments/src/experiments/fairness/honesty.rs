@@ -132,7 +132,7 @@ struct LieCase {
     loss: f64,
 }
 
-/// All lies with the loss of the liar's link, first those that can be contradicted.
+/// All lies with the loss of the liar's link, the lies that can be contradicted first.
 fn lies() -> Vec<(Lie, f64)> {
     let lossless = [
         Lie::Overstates(2.0),
