@@ -493,7 +493,8 @@ fn receivers_come_and_go_and_entities_too() {
 
 #[test]
 fn what_would_make_things_worse_is_not_bought_at_any_price() {
-    // A parked tank begins to shake: to and fro every 20 ms. A receiver that believes it stands is off
+    // A parked tank begins to shake: to and fro every 20 ms. A receiver that
+    // believes it stands is off
     // by
     // less than whoever is told where it goes right now.
     let east = Vec2::new(25.0, 0.0);
