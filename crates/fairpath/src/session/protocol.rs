@@ -1,4 +1,4 @@
-use std::any::TypeId;
+use std::any::{TypeId, type_name};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::class::{Class, ClassId};
 use super::settings::{CLASSES_MAX, RULES_MAX, rules};
-use super::value::{Payload, Value, ValueType};
-use super::{Delivery, limits};
+use super::value::{Payload, Value, ValueType, encode};
+use super::{CallError, Delivery, ObjectError, limits};
 use crate::vector::Planar;
 use crate::wire::Precision;
 
@@ -221,6 +221,40 @@ impl<V: Planar> Protocol<V> {
             digest.add(&[call.delivery as u8]);
         }
         digest.0
+    }
+
+    /// Returns the class and the bytes with which an object of this value is created.
+    pub(super) fn creation_of<T: Value>(
+        &self,
+        value: &T,
+        has_motion: bool,
+    ) -> Result<(ClassId, Vec<u8>), ObjectError> {
+        let id = self.class_id::<T>().ok_or_else(|| ObjectError::NotInProtocol(type_name::<T>()))?;
+        if self.class_by_id(id).is_some_and(|class| class.has_motion != has_motion) {
+            return Err(ObjectError::WrongMotion);
+        }
+        Ok((id, encode(value).ok_or_else(|| ObjectError::NotEncodable(type_name::<T>()))?))
+    }
+
+    /// Returns the group and the bytes of a state of an object of this class.
+    pub(super) fn state_of<T: Value>(&self, class: ClassId, value: &T) -> Result<(u8, Vec<u8>), ObjectError> {
+        let group = self.group::<T>(class)?;
+        Ok((group, encode(value).ok_or_else(|| ObjectError::NotEncodable(type_name::<T>()))?))
+    }
+
+    /// Returns the state group of a class that holds values of type `T`.
+    pub(super) fn group<T: Value>(&self, class: ClassId) -> Result<u8, ObjectError> {
+        let class = self.class_by_id(class).ok_or(ObjectError::UnknownClass)?;
+        let state = class.group_of::<T>().ok_or_else(|| ObjectError::NotInProtocol(type_name::<T>()))?;
+        Ok(state.group)
+    }
+
+    /// Returns the number, the delivery class and the bytes of a call with this value.
+    pub(super) fn call_of<T: Value>(&self, value: &T) -> Result<(u32, Delivery, Vec<u8>), CallError> {
+        let method = self.method::<T>();
+        let (method, delivery) = method.ok_or_else(|| CallError::NotInProtocol(type_name::<T>()))?;
+        let bytes = encode(value).ok_or_else(|| CallError::NotEncodable(type_name::<T>()))?;
+        Ok((method, delivery, bytes))
     }
 
     /// Returns the argument of a call; `None` if the protocol gives it a type that it is not of.

@@ -493,10 +493,8 @@ fn receivers_come_and_go_and_entities_too() {
 
 #[test]
 fn what_would_make_things_worse_is_not_bought_at_any_price() {
-    // A parked tank begins to shake: to and fro every 20 ms. A receiver that
-    // believes it stands is off
-    // by
-    // less than whoever is told where it goes right now.
+    // A parked tank begins to shake: to and fro every 20 ms. A receiver that believes it stands is
+    // off by less than a receiver that is told where it goes right now.
     let east = Vec2::new(25.0, 0.0);
     let shakes = [Vec2::ZERO, east, east * -1.0, east, east * -1.0, east];
     let scene = [Some(Span::from_millis(100)); 2].map(|delay| (1.0, delay));

@@ -1,10 +1,8 @@
-use std::any::type_name;
-
 use super::{Client, ClientEvent};
 use crate::forecast::Forecast;
 use crate::number::EntityId;
-use crate::session::value::{decode, encode};
-use crate::session::{CallError, ClientId, Delivery, ObjectError, Party, Value};
+use crate::session::value::decode;
+use crate::session::{CallError, ClientId, ObjectError, Party, Value};
 use crate::state::{Observation, State};
 use crate::time::{LocalInstant, SharedInstant};
 use crate::vector::Planar;
@@ -81,12 +79,7 @@ impl<V: Planar> ClientFrame<'_, V> {
         state: Option<State<V>>,
         at: LocalInstant,
     ) -> Result<EntityId, ObjectError> {
-        let protocol = self.session.protocol();
-        let class = protocol.class_id::<T>().ok_or_else(|| ObjectError::NotInProtocol(type_name::<T>()))?;
-        if protocol.class_by_id(class).is_some_and(|class| class.has_motion != state.is_some()) {
-            return Err(ObjectError::WrongMotion);
-        }
-        let bytes = encode(value).ok_or_else(|| ObjectError::NotEncodable(type_name::<T>()))?;
+        let (class, bytes) = self.session.protocol().creation_of(value, state.is_some())?;
         self.session.create_at(class, &bytes, state, at, self.now)
     }
 
@@ -190,47 +183,35 @@ impl<V: Planar> ClientFrame<'_, V> {
 
     /// Sets a state of an object that this client owns. An unchanged value is not sent.
     pub fn set<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), ObjectError> {
-        let group = self.group::<T>(object)?;
-        let bytes = encode(value).ok_or_else(|| ObjectError::NotEncodable(type_name::<T>()))?;
+        let class = self.session.class(object).ok_or(ObjectError::Unknown(object))?;
+        let (group, bytes) = self.session.protocol().state_of(class, value)?;
         self.session.set_state(object, group, &bytes)
     }
 
     /// Returns a state of an object; `None` before it was set.
     pub fn get<T: Value>(&self, object: EntityId) -> Option<T> {
-        decode(self.session.state(object, self.group::<T>(object).ok()?)?)
-    }
-
-    fn group<T: Value>(&self, object: EntityId) -> Result<u8, ObjectError> {
-        let class = self.session.class(object).ok_or(ObjectError::Unknown(object))?;
-        let class = self.session.protocol().class_by_id(class).ok_or(ObjectError::UnknownClass)?;
-        let state = class.group_of::<T>().ok_or_else(|| ObjectError::NotInProtocol(type_name::<T>()))?;
-        Ok(state.group)
+        let group = self.session.protocol().group::<T>(self.session.class(object)?).ok()?;
+        decode(self.session.state(object, group)?)
     }
 
     // ── calls ──
 
     /// Calls the server.
     pub fn call_server<T: Value>(&mut self, value: &T) -> Result<(), CallError> {
-        let (method, delivery, bytes) = self.call(value)?;
+        let (method, delivery, bytes) = self.session.protocol().call_of(value)?;
         self.session.call_server(method, &bytes, delivery)
     }
 
     /// Calls the owner of an object.
     pub fn call_owner<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), CallError> {
-        let (method, delivery, bytes) = self.call(value)?;
+        let (method, delivery, bytes) = self.session.protocol().call_of(value)?;
         self.session.call_owner(object, method, &bytes, delivery)
     }
 
     /// Calls every client that sees an object owned by this client.
     pub fn call_viewers<T: Value>(&mut self, object: EntityId, value: &T) -> Result<(), CallError> {
-        let (method, delivery, bytes) = self.call(value)?;
+        let (method, delivery, bytes) = self.session.protocol().call_of(value)?;
         self.session.call_viewers(object, method, &bytes, delivery)
-    }
-
-    fn call<T: Value>(&self, value: &T) -> Result<(u32, Delivery, Vec<u8>), CallError> {
-        let method = self.session.protocol().method::<T>();
-        let (method, delivery) = method.ok_or_else(|| CallError::NotInProtocol(type_name::<T>()))?;
-        Ok((method, delivery, encode(value).ok_or_else(|| CallError::NotEncodable(type_name::<T>()))?))
     }
 
     /// Returns the next event.
