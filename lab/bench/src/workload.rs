@@ -143,7 +143,7 @@ impl Workload {
     pub(crate) fn hear_receipts(&mut self) -> f64 {
         let mut count = 0.0;
         while let Some(copy) = self.under_way.pop_front_if(|copy| copy.sent_at + RECEIPTS_AFTER <= self.now) {
-            self.dispatcher.on_receipt(copy.entity, copy.receiver, copy.id, copy.received_at, self.now);
+            self.dispatcher.on_receipt(copy.receiver, copy.id, copy.received_at, self.now);
             self.dispatcher.on_complete(copy.receiver, copy.received_at, self.now);
             count += 1.0;
         }

@@ -44,6 +44,7 @@
 //! assert_eq!(when.as_micros(), 237_842);
 //! ```
 
+mod curve;
 mod gauss;
 mod linear;
 mod panels;
@@ -58,6 +59,7 @@ pub use self::panels::STEPS_MAX;
 pub use self::path::Path;
 pub use self::reach::when_reaches;
 
+pub(crate) use self::curve::ErrorCurve;
 pub(crate) use self::linear::StraightGap;
 use crate::time::SharedInstant;
 use crate::vector::Planar;

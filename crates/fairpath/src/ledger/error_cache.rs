@@ -1,4 +1,4 @@
-use super::exports::{Gap, Index};
+use super::exports::{Exported, Exports, Gap, Index};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
@@ -135,40 +135,40 @@ impl ErrorSums {
     }
 }
 
-/// Gaps to the newest piece of the exported path.
+/// Gaps to the newest piece of the exported path. Receivers follow a dozen DR vectors at most.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps<V: Planar> {
-    entries: Slots<KnownGap<V>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct KnownGap<V: Planar> {
-    newest: Index,
-    index: Index,
-    gap: Option<Gap<V>>,
+    newest: Option<Index>,
+    known: Vec<(Index, Option<Gap<V>>)>,
 }
 
 impl<V: Planar> Default for Gaps<V> {
     fn default() -> Self {
-        Self { entries: Slots::default() }
+        Self { newest: None, known: Vec::new() }
     }
 }
 
 impl<V: Planar> Gaps<V> {
-    /// The gap between DR vector `newest` and the path of `index`'s followers, if it is simple.
+    /// The error from `from` to `to` of receivers that follow `belief`, if its gap to the newest
+    /// piece is known for all of that time.
     #[inline]
-    pub(super) fn recall(
+    pub(super) fn error(
         &mut self,
-        newest: Index,
-        index: Index,
-        find: impl FnOnce() -> Option<Gap<V>>,
-    ) -> Option<&Gap<V>> {
-        let slot = self.entries.slot(index);
-        let is_known = slot.as_ref().is_some_and(|known| known.newest == newest && known.index == index);
-        if !is_known {
-            *slot = Some(KnownGap { newest, index, gap: find() });
+        exports: &Exports<V>,
+        belief: &Exported<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> Option<f64> {
+        let newest = exports.newest()?;
+        if self.newest != Some(newest.index) {
+            self.newest = Some(newest.index);
+            self.known.clear();
         }
-        slot.as_ref()?.gap.as_ref()
+        let place = self.known.iter().position(|(index, _)| *index == belief.index).unwrap_or_else(|| {
+            self.known.push((belief.index, exports.gap(belief)));
+            self.known.len() - 1
+        });
+        self.known[place].1.as_mut()?.error(newest, belief, from, to)
     }
 }
 

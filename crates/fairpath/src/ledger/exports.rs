@@ -3,7 +3,7 @@ use std::num::NonZeroU64;
 
 use super::{FORGOTTEN_AFTER, REMEMBERED, REMEMBERED_MAX};
 use crate::dr_vector::DrVector;
-use crate::error::{self, Path};
+use crate::error::{self, ErrorCurve, Path};
 use crate::number::{EntityId, Life};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
@@ -56,21 +56,43 @@ pub(super) struct Exported<V: Planar> {
 
 /// The gap of receivers that follow one DR vector, valid while the exported path does not change
 /// and nothing freezes. Computed once for all of them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Gap<V: Planar> {
     since: SharedInstant,
     until: SharedInstant,
-    /// `None` for followers of the newest DR vector.
-    gap: Option<error::StraightGap<V>>,
+    kind: GapKind<V>,
+}
+
+#[derive(Clone, Debug)]
+enum GapKind<V: Planar> {
+    /// They follow the newest DR vector.
+    None,
+    Straight(error::StraightGap<V>),
+    Curved(ErrorCurve),
 }
 
 impl<V: Planar> Gap<V> {
-    /// The error from `from` to `to`, if the gap is valid for all of that time.
+    /// The error from `from` to `to`, if the gap is valid for all of that time. `newest` and
+    /// `belief` are the pieces that the gap was made for.
     #[inline]
-    pub(super) fn error(&self, from: SharedInstant, to: SharedInstant) -> Option<f64> {
-        let (after, secs) = ((from - self.since).as_secs_f64(), (to - from).as_secs_f64());
-        let is_known = from >= self.since && to <= self.until;
-        is_known.then(|| self.gap.as_ref().map_or(0.0, |gap| gap.accumulated(after, secs)))
+    pub(super) fn error(
+        &mut self,
+        newest: &Exported<V>,
+        belief: &Exported<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> Option<f64> {
+        if from < self.since || to > self.until {
+            return None;
+        }
+        match &mut self.kind {
+            GapKind::None => Some(0.0),
+            GapKind::Straight(gap) => {
+                let (after, secs) = ((from - self.since).as_secs_f64(), (to - from).as_secs_f64());
+                Some(gap.accumulated(after, secs))
+            }
+            GapKind::Curved(curve) => curve.between(&newest.path, &belief.placed, from, to),
+        }
     }
 }
 
@@ -193,15 +215,17 @@ impl<V: Planar> Exports<V> {
         sum
     }
 
-    /// The gap between the newest piece and the path of `belief`'s followers, if both are straight.
+    /// The gap between the newest piece and the path of `belief`'s followers, if in one life.
     pub(super) fn gap(&self, belief: &Exported<V>) -> Option<Gap<V>> {
         let newest = self.newest().filter(|newest| newest.life == belief.life)?;
         let (since, until) = (newest.since, self.freezes_at(belief));
-        let gap = match newest.index == belief.index {
-            true => None,
-            false => Some(error::StraightGap::between_paths(&newest.path, &belief.placed, since, until)?),
+        let straight = || error::StraightGap::between_paths(&newest.path, &belief.placed, since, until);
+        let kind = if newest.index == belief.index {
+            GapKind::None
+        } else {
+            straight().map_or_else(|| GapKind::Curved(ErrorCurve::new(since)), GapKind::Straight)
         };
-        Some(Gap { since, until, gap })
+        Some(Gap { since, until, kind })
     }
 
     /// When the error of a receiver that follows `belief` from `from` on reaches `amount`.

@@ -15,6 +15,61 @@ impl CopyId {
     pub(crate) fn next(self) -> Self {
         Self(self.0 + 1)
     }
+
+    /// How many copies there are from `first` up to this one; `None` if it is before.
+    pub(crate) fn after(self, first: Self) -> Option<usize> {
+        self.0.checked_sub(first.0).map(|count| count as usize)
+    }
+
+    pub(crate) fn plus(self, count: usize) -> Self {
+        Self(self.0 + count as u64)
+    }
+}
+
+/// Consecutive copies to one receiver: those of one datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopyRange {
+    first: CopyId,
+    count: u32,
+}
+
+impl CopyRange {
+    /// No copy.
+    pub const EMPTY: Self = Self { first: CopyId(0), count: 0 };
+
+    /// Adds the next copy to the same receiver.
+    ///
+    /// # Panics
+    ///
+    /// Panics if another copy was sent to this receiver in between.
+    pub fn push(&mut self, copy: CopyId) {
+        if self.is_empty() {
+            self.first = copy;
+        }
+        assert_eq!(copy.0, self.first.0 + u64::from(self.count), "the copies of a datagram are consecutive");
+        self.count += 1;
+    }
+
+    /// Returns the number of copies.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Returns whether there is no copy.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the copies in the order of their departure.
+    pub fn iter(&self) -> impl Iterator<Item = CopyId> + use<> {
+        (self.first.0..self.first.0 + u64::from(self.count)).map(CopyId)
+    }
+}
+
+impl From<CopyId> for CopyRange {
+    fn from(first: CopyId) -> Self {
+        Self { first, count: 1 }
+    }
 }
 
 /// No copy with this id was ever sent to the receiver.
@@ -117,6 +172,16 @@ impl Default for CopySummary {
             oldest_sent: NEVER,
             is_history_ahead: false,
         }
+    }
+}
+
+impl CopySummary {
+    /// A copy left at `sent_at` that arrives after all that is booked.
+    fn add_expected(&mut self, sent_at: SharedInstant, arrival: CopyArrival) {
+        self.oldest_sent = self.oldest_sent.min(sent_at);
+        self.newest = self.newest.max(Some(arrival.index));
+        self.last_arrival = self.last_arrival.max(arrival.at);
+        self.ahead.insert(arrival);
     }
 }
 
@@ -240,10 +305,37 @@ impl<V: Planar> Pair<V> {
         if self.copies.len() >= REMEMBERED_MAX {
             self.give_up_on_oldest(REMEMBERED_MAX / 2);
         }
+        let expected = expected.max(at);
         self.next_copy = id.next();
-        self.copies.push_back(SentCopy { id, index, sent_at: at, status: CopyStatus::Missing });
         self.last_sent = self.last_sent.max(Some(at));
-        self.revise(exports, self.copies.len() - 1, CopyStatus::Expected(expected.max(at)));
+        if expected > self.until {
+            // After all that is booked: nothing to correct.
+            self.copies.push_back(SentCopy {
+                id,
+                index,
+                sent_at: at,
+                status: CopyStatus::Expected(expected),
+            });
+            if self.summary.ahead.has_more {
+                self.summarise();
+            } else {
+                self.summary.add_expected(at, CopyArrival { at: expected, index });
+            }
+        } else {
+            self.copies.push_back(SentCopy { id, index, sent_at: at, status: CopyStatus::Missing });
+            self.revise(exports, self.copies.len() - 1, CopyStatus::Expected(expected));
+        }
+    }
+
+    /// When an open copy is expected to arrive, or [`LONG_AGO`] if it counts as lost. `None` if its
+    /// arrival is known or can no longer change the books.
+    pub(super) fn expected(&self, id: CopyId) -> Option<SharedInstant> {
+        let position = self.copies.binary_search_by_key(&id, |copy| copy.id).ok()?;
+        match self.copies[position].status {
+            CopyStatus::Expected(at) => Some(at),
+            CopyStatus::Missing => Some(LONG_AGO),
+            CopyStatus::Arrived(_) => None,
+        }
     }
 
     /// When a copy was sent; `None` if that is forgotten.
@@ -289,11 +381,6 @@ impl<V: Planar> Pair<V> {
         self.drop_what_came_too_late();
         self.fold_what_is_certain();
         self.newest_told() < told
-    }
-
-    /// Whether a report may still change a copy. An acknowledged arrival after `until` is not open.
-    pub(super) fn has_open(&self) -> bool {
-        self.copies.iter().any(|copy| copy.status.is_open())
     }
 
     pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {
@@ -457,10 +544,10 @@ impl<V: Planar> Pair<V> {
     fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, cache: &mut ErrorCache<V>) {
         if to > self.until {
             let from = self.until;
-            let error = self.belief.zip(exports.newest_index()).map_or(0.0, |(index, newest)| {
-                let find = || self.exported(exports, index).and_then(|belief| exports.gap(belief));
-                let known = cache.gaps.recall(newest, index, find).and_then(|gap| gap.error(from, to));
-                known.unwrap_or_else(|| self.error_if_believed(exports, index, from, to))
+            let followed = self.belief.and_then(|index| self.exported(exports, index));
+            let error = followed.map_or(0.0, |belief| {
+                let known = cache.gaps.error(exports, belief, from, to);
+                known.unwrap_or_else(|| exports.error(belief, from, to))
             });
             self.add(error, to);
         }

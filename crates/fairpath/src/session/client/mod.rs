@@ -26,6 +26,7 @@ use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig};
 use crate::session::attach::Attachments;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
+use crate::session::filler::Filler;
 use crate::session::limits::{
     CALLS_BURST, CALLS_PER_SEC, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EVENTS_MAX, GROUPS_MAX,
     MOTION_BYTES_MAX, OBJECTS_PER_CLIENT_MAX, REQUESTS_BURST, REQUESTS_PER_SEC,
@@ -63,6 +64,7 @@ pub struct Client<V: Planar> {
     latest: LocalInstant,
     placement: Placement,
     dispatcher: Dispatcher<V>,
+    filler: Filler,
     objects: BTreeMap<EntityId, Object<V>>,
     attachments: Attachments,
     /// World states of objects whose parent is gone, until they follow another DR vector.
@@ -161,6 +163,7 @@ impl<V: Planar> Client<V> {
             latest: LocalInstant::from_micros(i64::MIN),
             placement: Placement::default(),
             dispatcher,
+            filler: Filler::default(),
             objects: BTreeMap::new(),
             attachments: Attachments::default(),
             resting: BTreeMap::new(),
@@ -233,10 +236,11 @@ impl<V: Planar> Client<V> {
         let announcement = Announcement { object, class, owner, term, creation, motion, groups: Vec::new() };
         self.channel.announce(Message::Create(announcement), object).map_err(|_| ObjectError::Full)?;
         grant.start += 1;
-        self.channel.manifest.add(object, kind.rates, shared);
+        let rates = kind.rates;
         self.objects.insert(object, known);
         if let Some(export) = export {
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
+            self.dispatcher.set_pace(object, rates.pace());
         }
         Ok(object)
     }
@@ -284,8 +288,14 @@ impl<V: Planar> Client<V> {
         let export = owner.observe(observation, shared_at).map_err(ObjectError::from)?;
         mine.observed_at = Some(at);
         if let Some(export) = export {
+            let class = mine.class;
             self.follow_parent(object, export.vector.parent);
+            let is_new = self.dispatcher.newest(object).is_none();
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
+            if is_new {
+                let rates = self.classes.get(&class).map(|class| class.rates).unwrap_or_default();
+                self.dispatcher.set_pace(object, rates.pace());
+            }
         }
         Ok(())
     }
@@ -552,7 +562,12 @@ impl<V: Planar> Client<V> {
         }
         let now = self.clock_now(now)?;
         let precision = self.config.protocol.precision();
-        self.channel.poll_datagram(&mut self.dispatcher, SERVER, precision, now, bytes_max)
+        let (dispatcher, filler) = (&mut self.dispatcher, &mut self.filler);
+        let mut datagram = Vec::new();
+        let channel = &mut self.channel;
+        let is_sent =
+            channel.poll_datagram(dispatcher, filler, SERVER, precision, now, bytes_max, &mut datagram);
+        is_sent.then_some(datagram)
     }
 
     /// Returns the reason once, if the transport must be closed.
@@ -578,7 +593,7 @@ impl<V: Planar> Client<V> {
             Phase::Detached => self.resumable_until(),
             Phase::Established => {
                 let now = self.clock_now(now)?;
-                let claims = self.dispatcher.poll_deadline().map(|at| now.local + (at - now.shared));
+                let claims = self.dispatcher.next_due(SERVER).map(|at| now.local + (at - now.shared));
                 // Claims that are due wait for the next datagram.
                 let claims = claims.map(|at| at.max(self.channel.speaks_at(now)));
                 let fixed = [self.heard_at + self.config.silence_max, self.clock.poll_deadline()];
