@@ -148,7 +148,8 @@ impl<'a> World<'a> {
         let now = SharedInstant::ZERO;
         let config = ServerConfig { clients_max: clients, ..ServerConfig::new(protocol(), 1) };
         let mut server = Server::new(config, scheduler, random.fork(1));
-        let create = |tank: usize| server.create(TANK, &(tank as u16).to_le_bytes(), now).expect("there is room");
+        let create =
+            |tank: usize| server.create(TANK, &(tank as u16).to_le_bytes(), now).expect("there is room");
         let tanks = (0..TANKS).map(create).collect();
         let connect = |client: usize| {
             let id = server.handle_connected(Token([client as u8; 16]), now).expect("there are seats");
@@ -204,12 +205,8 @@ impl<'a> World<'a> {
         watches.receipts.time(|| hear(&mut self.server, &self.clients, &arrived, now));
         for (place, (_, client)) in self.clients.iter_mut().enumerate() {
             while client.poll_event().is_some() {}
-            let packet = |bytes, is_datagram| Packet {
-                arrives_at: now + DELAY,
-                client: place,
-                bytes,
-                is_datagram,
-            };
+            let packet =
+                |bytes, is_datagram| Packet { arrives_at: now + DELAY, client: place, bytes, is_datagram };
             while let Some(bytes) = client.poll_stream(local) {
                 self.up.push_back(packet(bytes, false));
             }

@@ -195,6 +195,21 @@ impl Tolerance {
         gauss_error: 2.677_885_521_535_769_5e-8,
     };
 
+    /// The largest gap in the neighbourhood of a panel. `gap` and `change` are the lengths of the gap
+    /// in the middle and of its change to the end; `bend` is the most that the gap leaves its tangent
+    /// by.
+    fn widest(&self, gap: f64, change: f64, bend: f64) -> f64 {
+        gap + change * self.clearance + bend * self.clearance * self.clearance
+    }
+
+    /// Whether the neighbourhood of a panel is free of meetings.
+    fn is_clear(&self, gap: f64, change: f64, bend: f64) -> bool {
+        let widest = self.widest(gap, change, bend);
+        let (change, bend) = (change * self.clearance, bend * self.clearance * self.clearance);
+        let clear = gap - change;
+        clear > 0.0 && clear * clear > bend * (gap + change + widest)
+    }
+
     /// Stops at an error of `relative` times the integral, or of `absolute` if that is more.
     ///
     /// `relative`: a share; default 1e-9; clamped to 1e-14 … 1e-3. Too low spends time on digits

@@ -145,7 +145,7 @@ impl<V: Planar> Ledger<V> {
         let pair = self.pairs.get_mut(receiver)?;
         let copy = self.next_copy;
         self.next_copy = copy.next();
-        pair.depart(&self.exports, copy, index, at, at + delay.unwrap_or(Span::ZERO));
+        pair.depart(&self.exports, copy, index, at, at + delay.unwrap_or(Span::ZERO), &mut self.cache);
         Some(copy)
     }
 
@@ -159,7 +159,7 @@ impl<V: Planar> Ledger<V> {
     /// departure do not.
     pub fn on_receipt(&mut self, receiver: ReceiverId, copy: CopyId, received_at: SharedInstant) -> bool {
         let Some(pair) = self.pairs.get_mut(receiver) else { return false };
-        pair.arrive(&self.exports, copy, received_at)
+        pair.arrive(&self.exports, copy, received_at, &mut self.cache)
     }
 
     /// Handles a report that the receiver has acknowledged everything that it received before
@@ -167,7 +167,8 @@ impl<V: Planar> Ledger<V> {
     /// counts as lost. Returns whether the newest copy sent to the receiver is lost, so that it
     /// follows an older DR vector than assumed.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, patience: Span) -> bool {
-        self.pairs.get_mut(receiver).is_some_and(|pair| pair.complete(&self.exports, until, patience))
+        let pair = self.pairs.get_mut(receiver);
+        pair.is_some_and(|pair| pair.complete(&self.exports, until, patience, &mut self.cache))
     }
 
     /// Books a departure as [`on_departed`](Self::on_departed) does, with an id above all before to
@@ -183,7 +184,7 @@ impl<V: Planar> Ledger<V> {
         let index = self.exports.index_of(vector)?;
         let pair = self.pairs.get_near_mut(receiver, near)?;
         let expected = at + delay;
-        pair.depart(&self.exports, copy, index, at, expected);
+        pair.depart(&self.exports, copy, index, at, expected, &mut self.cache);
         Some(expected.max(at))
     }
 
@@ -195,7 +196,7 @@ impl<V: Planar> Ledger<V> {
         received_at: SharedInstant,
     ) -> bool {
         let pair = self.pairs.get_near_mut(receiver, near);
-        pair.is_some_and(|pair| pair.arrive(&self.exports, copy, received_at))
+        pair.is_some_and(|pair| pair.arrive(&self.exports, copy, received_at, &mut self.cache))
     }
 
     /// When an open copy is expected to arrive, long ago if it counts as lost. `None` if its arrival

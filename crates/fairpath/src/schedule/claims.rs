@@ -180,6 +180,11 @@ impl Claims {
         departures.extend(self.due.iter().map(|claim| Departure { claim: *claim, is_promise: false }));
     }
 
+    /// Whether any claim for this receiver waits.
+    pub(super) fn has_any(&self, receiver: ReceiverId) -> bool {
+        self.len > 0 && self.waits_for(receiver).next().is_some()
+    }
+
     /// Whether a claim for this receiver about this entity is due.
     pub(super) fn is_due(&self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) -> bool {
         self.waits_for(receiver).any(|waiting| waiting.claim.entity == entity && waiting.claim.due <= now)

@@ -98,6 +98,10 @@ pub struct Dispatcher<V: Planar> {
     claims: Claims,
     entities: EntityTable<EntityRecord<V>>,
     receivers: Directory<ReceiverRecord>,
+    /// Whether any entity has ever had a least interval between copies.
+    has_interval_min: bool,
+    /// How many DR vectors were generated, of all entities.
+    generated: u64,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
     /// Reused from report to report.
@@ -154,6 +158,8 @@ impl<V: Planar> Dispatcher<V> {
             claims: Claims::default(),
             entities: EntityTable::default(),
             receivers: Directory::default(),
+            has_interval_min: false,
+            generated: 0,
             candidates: Vec::new(),
             overdue: Vec::new(),
             next_copy: CopyId::default(),
@@ -238,6 +244,7 @@ impl<V: Planar> Dispatcher<V> {
         let Some(slot) = self.entities.slot(entity) else { return };
         let Some(entity) = self.entities.at_mut(slot) else { return };
         entity.pace = Some(pace);
+        self.has_interval_min |= pace.interval_min > Span::ZERO;
         for receiver in entity.ledger.receivers() {
             if let Some(record) = self.receivers.get_mut(receiver) {
                 record.watches.watch(slot, SharedInstant::from_micros(i64::MIN));
@@ -250,6 +257,7 @@ impl<V: Planar> Dispatcher<V> {
     /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide.
     pub fn on_generated(&mut self, vector: &DrVector<V>, reason: TriggerReason, now: SharedInstant) {
         let slot = self.entities.slot(vector.entity).unwrap_or_else(|| self.add(vector, now));
+        self.generated += 1;
         let Some(entity) = self.entities.at_mut(slot) else { return };
         if entity.recent.newest().generated_at != vector.generated_at {
             entity.index += 1;
@@ -322,7 +330,9 @@ impl<V: Planar> Dispatcher<V> {
         let Some(place) = self.receivers.find(receiver) else { return };
         self.promise(place, now, departures);
         self.claims.move_due(receiver, now, departures);
-        self.hold_early(place, now, departures);
+        if self.has_interval_min {
+            self.hold_early(place, now, departures);
+        }
         let is_in_order = departures.is_sorted_by(|one, other| one.claim.entity < other.claim.entity);
         if !is_in_order {
             // Of two copies of one entity the newer; of two equal ones the scheduler's.
@@ -355,6 +365,12 @@ impl<V: Planar> Dispatcher<V> {
         Some(self.entities.get(claim.entity)?.recent.get(claim.generated_at))
     }
 
+    /// Returns how many DR vectors were generated so far. As long as it stays the same, equal claims
+    /// have equal DR vectors.
+    pub(crate) fn generated(&self) -> u64 {
+        self.generated
+    }
+
     /// Returns a claim's weight for a receiver that has waited: it grows with the time since the
     /// last copy.
     pub(crate) fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
@@ -373,7 +389,11 @@ impl<V: Planar> Dispatcher<V> {
     /// Books a sent copy, at this cost in the budget's unit. Returns the id for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
         let place = self.receivers.find(claim.receiver)?;
-        self.depart(claim, place, at, cost)
+        self.forget_repeated(claim);
+        let delay = self.receivers.at_mut(place).likely_delay();
+        let copy = self.depart(claim, (place, delay), at, cost);
+        self.receivers.at_mut(place).watches.on_packet_departed();
+        copy
     }
 
     /// Books the copies of one packet, all to `receiver`.
@@ -386,20 +406,39 @@ impl<V: Planar> Dispatcher<V> {
     ) -> CopyRange {
         let mut copies = CopyRange::EMPTY;
         let Some(place) = self.receivers.find(receiver) else { return copies };
+        let others_wait = self.claims.has_any(receiver);
+        let delay = self.receivers.at_mut(place).likely_delay();
         for departure in departures {
-            if let Some(copy) = self.depart(&departure.claim, place, at, cost) {
+            if others_wait {
+                self.forget_repeated(&departure.claim);
+            }
+            if let Some(copy) = self.depart(&departure.claim, (place, delay), at, cost) {
                 copies.push(copy);
             }
         }
+        self.receivers.at_mut(place).watches.on_packet_departed();
         copies
     }
 
-    fn depart(&mut self, claim: &Claim, place: usize, at: SharedInstant, cost: f64) -> Option<CopyId> {
+    /// Removes the receiver's claims that are no newer than the DR vector of this one, which leaves.
+    fn forget_repeated(&mut self, claim: &Claim) {
+        if let Some(generated_at) = self.vector(claim).map(|vector| vector.generated_at) {
+            self.claims.forget_repeated(claim.entity, claim.receiver, generated_at);
+        }
+    }
+
+    /// Books a copy to the receiver at `place`, with this expected delay unless the claim has one.
+    fn depart(
+        &mut self,
+        claim: &Claim,
+        (place, delay): (usize, Option<Span>),
+        at: SharedInstant,
+        cost: f64,
+    ) -> Option<CopyId> {
         let slot = self.entities.slot(claim.entity)?;
         let entity = self.entities.at_mut(slot)?;
         let record = self.receivers.at_mut(place);
         let vector = entity.recent.get(claim.generated_at);
-        self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
         self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
         let look_at = self.config.liveness.as_ref().map_or(NEVER, |liveness| {
             liveness.next_look(entity.steady_since, at, vector.generated_at + self.config.horizon)
@@ -407,7 +446,7 @@ impl<V: Planar> Dispatcher<V> {
         let look_at = entity.pace.map_or(look_at, |pace| look_at.min(at + pace.interval_max));
         record.watches.on_departed(slot, at, look_at);
         record.responsiveness.handle_departure(at);
-        let delay = claim.delay.or_else(|| record.likely_delay()).unwrap_or(Span::ZERO);
+        let delay = claim.delay.or(delay).unwrap_or(Span::ZERO);
         let copy = record.copies.next();
         let expected = entity.ledger.book_departure(copy, (claim.receiver, place), vector, at, delay)?;
         record.copies.push(claim.entity, at, expected);
@@ -464,15 +503,12 @@ impl<V: Planar> Dispatcher<V> {
     ) -> (usize, Booking) {
         let Some(place) = self.receivers.find(receiver) else { return (copies.len(), Booking::Impossible) };
         let from = self.receivers.at_mut(place);
-        let mut sent_at = None;
-        for copy in copies.iter() {
-            match from.copies.find(copy) {
-                FoundCopy::Open(open) => sent_at = Some(open.sent_at),
-                FoundCopy::NeverSent => return (copies.len(), Booking::Impossible),
-                FoundCopy::Closed => {}
-            }
-        }
-        let Some(sent_at) = sent_at else { return (copies.len(), Booking::NoNews) };
+        let found = copies.iter().map(|copy| from.copies.find(copy));
+        let sent_at = match found.into_iter().find(|found| !matches!(found, FoundCopy::Closed)) {
+            Some(FoundCopy::Open(open)) => open.sent_at,
+            Some(_) => return (copies.len(), Booking::Impossible),
+            None => return (copies.len(), Booking::NoNews),
+        };
         let Ok(report) = from.audit.check(&self.config, sent_at, received_at, now) else {
             from.audit.handle_report(false);
             return (copies.len(), Booking::Impossible);

@@ -100,9 +100,8 @@ impl Liveness {
         if let Some(freezes_at) = ledger.freezes_at(receiver) {
             let way = delay.high().unwrap_or(Span::ZERO).min(Self::DELAY_MAX);
             let in_time = (freezes_at - way).max(silent_since + self.gap());
-            let is_harmful =
-                ledger.distance_if_nothing_sent(receiver, freezes_at + self.silence_max) > self.tolerance;
-            if !standing.has_newest && is_harmful {
+            let at = freezes_at + self.silence_max;
+            if !standing.has_newest && ledger.distance_if_nothing_sent(receiver, at) > self.tolerance {
                 due = due.min(in_time);
             }
             if in_time > now {

@@ -22,7 +22,9 @@ pub(super) struct WatchRow {
     /// the rest, because the earliest is looked for among all.
     look_at: Vec<SharedInstant>,
     watches: Vec<Watch>,
+    /// The first of them, unless it is gone.
     earliest: SharedInstant,
+    is_earliest_gone: bool,
 }
 
 /// What the watch over one pair knows.
@@ -35,7 +37,7 @@ pub(super) struct Watch {
 
 impl Default for WatchRow {
     fn default() -> Self {
-        Self { look_at: Vec::new(), watches: Vec::new(), earliest: NEVER }
+        Self { look_at: Vec::new(), watches: Vec::new(), earliest: NEVER, is_earliest_gone: false }
     }
 }
 
@@ -52,6 +54,7 @@ impl WatchRow {
 
     pub(super) fn hide(&mut self, slot: usize) {
         self.set(slot, NEVER);
+        self.on_packet_departed();
     }
 
     #[inline]
@@ -67,12 +70,20 @@ impl WatchRow {
         }
     }
 
-    /// A copy left: the pair need not be looked at before `look_at`.
+    /// A copy left: the pair need not be looked at before `look_at`. Call
+    /// [`on_packet_departed`](Self::on_packet_departed) after all copies of a packet.
     #[inline]
     pub(super) fn on_departed(&mut self, slot: usize, now: SharedInstant, look_at: SharedInstant) {
         if let Some(watch) = self.watches.get_mut(slot) {
             *watch = Watch { since: now, is_told: true };
             self.set(slot, look_at);
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_packet_departed(&mut self) {
+        if std::mem::take(&mut self.is_earliest_gone) {
+            self.earliest = self.look_at.iter().copied().fold(NEVER, SharedInstant::min);
         }
     }
 
@@ -87,28 +98,22 @@ impl WatchRow {
         if self.earliest > now {
             return;
         }
-        for (slot, (look_at, watch)) in self.look_at.iter_mut().zip(&self.watches).enumerate() {
+        let mut earliest = NEVER;
+        for (slot, look_at) in self.look_at.iter_mut().enumerate() {
             if *look_at <= now {
-                *look_at = look(slot, watch);
+                *look_at = look(slot, &self.watches[slot]);
             }
+            earliest = earliest.min(*look_at);
         }
-        self.find_earliest();
+        (self.earliest, self.is_earliest_gone) = (earliest, false);
     }
 
     #[inline]
     fn set(&mut self, slot: usize, look_at: SharedInstant) {
         let Some(planned) = self.look_at.get_mut(slot) else { return };
-        let was_earliest = *planned == self.earliest;
+        self.is_earliest_gone |= *planned == self.earliest && look_at > self.earliest;
         *planned = look_at;
-        if look_at < self.earliest {
-            self.earliest = look_at;
-        } else if was_earliest && look_at > self.earliest {
-            self.find_earliest();
-        }
-    }
-
-    fn find_earliest(&mut self) {
-        self.earliest = self.look_at.iter().copied().fold(NEVER, SharedInstant::min);
+        self.earliest = self.earliest.min(look_at);
     }
 }
 
@@ -176,6 +181,7 @@ mod tests {
         row.watch(3, at(500));
         assert_eq!(looked_at(&mut row, 500), [3]);
         row.on_departed(1, at(600), at(2_000));
+        row.on_packet_departed();
         assert_eq!(row.earliest(), at(1_500), "it was 1000 before the copy left");
         row.hide(3);
         assert_eq!(looked_at(&mut row, 1_999), [0; 0]);

@@ -22,24 +22,22 @@ pub(super) struct Bodies {
     known: Vec<PackedBody>,
     /// Where the next new body goes.
     next: usize,
-    /// The key that is looked for.
-    wanted: Vec<VectorKey>,
 }
 
 #[derive(Clone, Debug)]
 struct PackedBody {
     sent_at: SharedInstant,
-    key: Vec<VectorKey>,
+    /// How many DR vectors had been generated: with a new one an old claim may mean another.
+    generated: u64,
+    claims: Vec<(EntityId, SharedInstant)>,
     body: UpdatesBody,
 }
 
-/// Identifies a DR vector. An entity that jumps twice within a step of the time grid has two DR
-/// vectors of one instant, which differ in generation or life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct VectorKey {
-    entity: EntityId,
-    life_and_generation: u16,
-    generated_at: SharedInstant,
+impl PackedBody {
+    fn is_of(&self, departures: &[Departure]) -> bool {
+        let claimed = departures.iter().map(|it| (it.claim.entity, it.claim.generated_at));
+        self.claims.len() == departures.len() && self.claims.iter().copied().eq(claimed)
+    }
 }
 
 impl Bodies {
@@ -56,27 +54,26 @@ impl Bodies {
         sent_at: SharedInstant,
         departures: &[Departure],
     ) -> Result<&UpdatesBody, EncodeError> {
-        self.wanted.clear();
-        let vectors = || departures.iter().filter_map(|departure| dispatcher.vector(&departure.claim));
-        self.wanted.extend(vectors().map(|vector| VectorKey {
-            entity: vector.entity,
-            life_and_generation: u16::from(vector.life.number()) << 8 | u16::from(vector.generation.0),
-            generated_at: vector.generated_at,
-        }));
-        let is_wanted = |it: &PackedBody| it.sent_at == sent_at && it.key == self.wanted;
+        let generated = dispatcher.generated();
+        let is_wanted =
+            |it: &PackedBody| it.sent_at == sent_at && it.generated == generated && it.is_of(departures);
         if let Some(place) = self.known.iter().position(is_wanted) {
             return Ok(&self.known[place].body);
         }
         let place = self.next;
         self.next = (place + 1) % Self::KEPT;
         if place == self.known.len() {
-            self.known.push(PackedBody { sent_at, key: Vec::new(), body: UpdatesBody::default() });
+            let (claims, body) = (Vec::new(), UpdatesBody::default());
+            self.known.push(PackedBody { sent_at, generated, claims, body });
         }
-        let PackedBody { sent_at: kept_at, key, body } = &mut self.known[place];
-        key.clear();
-        body.encode(precision, sent_at, vectors())?;
-        *kept_at = sent_at;
-        key.extend_from_slice(&self.wanted);
-        Ok(body)
+        let known = &mut self.known[place];
+        // No datagram left then: it is not found if encoding fails.
+        known.sent_at = SharedInstant::from_micros(i64::MIN);
+        let vectors = departures.iter().filter_map(|departure| dispatcher.vector(&departure.claim));
+        known.body.encode(precision, sent_at, vectors)?;
+        (known.sent_at, known.generated) = (sent_at, generated);
+        known.claims.clear();
+        known.claims.extend(departures.iter().map(|it| (it.claim.entity, it.claim.generated_at)));
+        Ok(&known.body)
     }
 }
