@@ -33,8 +33,11 @@ const WARM_UP_TICKS: usize = 150;
 const ROUNDS: usize = 5;
 const ROUND_TICKS: usize = 90;
 
-/// The scenes: name, clients, lost datagrams per hundred, and the scheduler for so many clients.
-const SCENES: [(&str, usize, f64, fn(usize) -> Box<dyn Scheduler<Vec2>>); 5] = [
+/// Builds the scheduler for so many clients.
+type BuildScheduler = fn(usize) -> Box<dyn Scheduler<Vec2>>;
+
+/// The scenes: name, clients, share of lost datagrams, scheduler.
+const SCENES: [(&str, usize, f64, BuildScheduler); 5] = [
     ("broadcast, 64 clients", 64, 0.0, broadcast),
     ("broadcast, 16 clients", 16, 0.0, broadcast),
     ("broadcast, 64 clients, 5 % loss", 64, 0.05, broadcast),

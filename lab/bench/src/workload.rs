@@ -31,7 +31,6 @@ pub(crate) struct Workload {
 }
 
 struct InFlightCopy {
-    entity: EntityId,
     receiver: ReceiverId,
     id: CopyId,
     sent_at: SharedInstant,
@@ -131,10 +130,10 @@ impl Workload {
 
     pub(crate) fn send(&mut self, departures: Vec<Departure>) {
         for departure in departures {
-            let (entity, receiver) = (departure.claim.entity, departure.claim.receiver);
+            let receiver = departure.claim.receiver;
             let (sent_at, received_at) = (self.now, self.now + self.delays[receiver.0 as usize]);
             if let Some(id) = self.dispatcher.on_departed(&departure.claim, self.now, 1.0) {
-                self.under_way.push_back(InFlightCopy { entity, receiver, id, sent_at, received_at });
+                self.under_way.push_back(InFlightCopy { receiver, id, sent_at, received_at });
             }
         }
     }

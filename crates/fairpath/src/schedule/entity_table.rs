@@ -95,6 +95,8 @@ impl<T> EntityTable<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::btree_map::Entry;
+
     use super::*;
     use crate::random::Random;
 
@@ -105,12 +107,14 @@ mod tests {
         for step in 0..20_000_u64 {
             let high = if random.chance(0.3) { EntityTable::<u64>::LOW } else { 0 };
             let entity = EntityId(high + random.below(20) as u32);
-            if plain.contains_key(&entity) && random.chance(0.5) {
-                assert_eq!(table.remove(entity).map(|(_, value)| value), plain.remove(&entity));
-            } else if !plain.contains_key(&entity) {
-                let slot = table.insert(entity, step);
-                assert!(slot < 40, "slots are used again");
-                plain.insert(entity, step);
+            match plain.entry(entity) {
+                Entry::Occupied(known) if random.chance(0.5) => {
+                    assert_eq!(table.remove(entity).map(|(_, value)| value), Some(known.remove()));
+                }
+                Entry::Occupied(_) => {}
+                Entry::Vacant(place) => {
+                    assert!(table.insert(entity, *place.insert(step)) < 40, "slots are used again");
+                }
             }
             assert_eq!(table.get(entity), plain.get(&entity));
             assert!(table.ids().map(|(id, slot)| (id, *table.at(slot).unwrap())).eq(plain.clone()));

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::bucket::Bucket;
 use super::codec::put_varint;
 use super::error::{CallError, CloseReason};
-use super::filler::Filler;
+use super::filler::{Filler, Sending};
 use super::limits::{
     CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, OUTBOX_MESSAGES_MAX, PAGE_BYTES, QUICKEST_BYTES_MAX,
     QUICKEST_WINDOW, UNRELIABLE_MAX,
@@ -328,14 +328,13 @@ impl Channel {
     /// unreliable calls; then DR vectors by weight in all the room left.
     pub(super) fn poll_datagram<V: Planar>(
         &mut self,
-        dispatcher: &mut Dispatcher<V>,
-        filler: &mut Filler,
+        sending: Sending<'_, V>,
         receiver: ReceiverId,
-        precision: &Precision,
         now: Now,
         bytes_max: usize,
         out: &mut Vec<u8>,
     ) -> bool {
+        let Sending { dispatcher, filler, precision } = sending;
         let room = self.budget.level(now.local).min(bytes_max as f64);
         if room < Self::SPEAK_BYTES || now.local < self.datagram_at {
             return false;

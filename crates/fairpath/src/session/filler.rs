@@ -7,6 +7,14 @@ use crate::time::SharedInstant;
 use crate::vector::Planar;
 use crate::wire::{EncodeError, Precision, UpdatesBody};
 
+/// What the end of a session gives its channels to fill datagrams with.
+#[derive(Debug)]
+pub(super) struct Sending<'a, V: Planar> {
+    pub(super) dispatcher: &'a mut Dispatcher<V>,
+    pub(super) filler: &'a mut Filler,
+    pub(super) precision: &'a Precision,
+}
+
 /// Reused from datagram to datagram.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filler {

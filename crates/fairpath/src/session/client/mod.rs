@@ -26,7 +26,7 @@ use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig};
 use crate::session::attach::Attachments;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
-use crate::session::filler::Filler;
+use crate::session::filler::{Filler, Sending};
 use crate::session::limits::{
     CALLS_BURST, CALLS_PER_SEC, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EVENTS_MAX, GROUPS_MAX,
     MOTION_BYTES_MAX, OBJECTS_PER_CLIENT_MAX, REQUESTS_BURST, REQUESTS_PER_SEC,
@@ -562,11 +562,9 @@ impl<V: Planar> Client<V> {
         }
         let now = self.clock_now(now)?;
         let precision = self.config.protocol.precision();
-        let (dispatcher, filler) = (&mut self.dispatcher, &mut self.filler);
+        let sending = Sending { dispatcher: &mut self.dispatcher, filler: &mut self.filler, precision };
         let mut datagram = Vec::new();
-        let channel = &mut self.channel;
-        let is_sent =
-            channel.poll_datagram(dispatcher, filler, SERVER, precision, now, bytes_max, &mut datagram);
+        let is_sent = self.channel.poll_datagram(sending, SERVER, now, bytes_max, &mut datagram);
         is_sent.then_some(datagram)
     }
 

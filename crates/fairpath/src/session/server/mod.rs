@@ -20,7 +20,7 @@ pub use frame::ServerFrame;
 use super::attach::Attachments;
 use super::client::{check_group, check_instant, watch};
 use super::error::{CallError, CloseReason, ObjectError};
-use super::filler::Filler;
+use super::filler::{Filler, Sending};
 use super::id_blocks::IdBlocks;
 use super::interceptor::Interceptor;
 use super::limits::{
@@ -524,10 +524,10 @@ impl<V: Planar> Server<V> {
     ) -> bool {
         let Some(client) = self.client_of(id) else { return false };
         let Some(member) = self.members.get_mut(&client) else { return false };
-        let (receiver, precision) = (client.receiver(), self.config.protocol.precision());
-        let (dispatcher, filler) = (&mut self.dispatcher, &mut self.filler);
+        let precision = self.config.protocol.precision();
+        let sending = Sending { dispatcher: &mut self.dispatcher, filler: &mut self.filler, precision };
         let now = Now::synchronised(now);
-        member.channel.poll_datagram(dispatcher, filler, receiver, precision, now, bytes_max, out)
+        member.channel.poll_datagram(sending, client.receiver(), now, bytes_max, out)
     }
 
     /// Returns whether a connection has something to send by now: cheaper than polling each.
