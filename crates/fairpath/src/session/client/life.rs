@@ -31,6 +31,7 @@ impl<V: Planar> Client<V> {
         }
         self.channel.drop_greetings();
         self.early_unordered.clear();
+        self.early_datagrams.clear();
         self.dispatcher.leave(SERVER);
         // An unanswered greeting is no news for a client without a connection.
         if was_connected || reason.is_some_and(|reason| reason != CloseReason::Silent) {
@@ -63,6 +64,7 @@ impl<V: Planar> Client<V> {
             self.phase = Phase::Idle;
         }
         self.detached_at = None;
+        self.clock_due = None;
         let was_connected = std::mem::take(&mut self.is_synchronised);
         if self.identity.take().is_some() && was_connected {
             self.events.push_back(ClientEvent::SessionLost { undelivered: channel.into_undelivered() });

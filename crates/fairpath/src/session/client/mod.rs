@@ -57,6 +57,8 @@ pub struct Client<V: Planar> {
     clock: ClockSync,
     clock_epoch: u32,
     is_synchronised: bool,
+    /// When the session begins with the clock as it is; `None` once it has begun.
+    clock_due: Option<LocalInstant>,
     asked_at: LocalInstant,
     heard_at: LocalInstant,
     /// The latest instant that the client was told.
@@ -73,6 +75,8 @@ pub struct Client<V: Planar> {
     early: BTreeMap<EntityId, Replica<V>>,
     /// Independent messages that came before the greeting or the clock's synchronisation.
     early_unordered: Vec<Vec<u8>>,
+    /// Datagrams that came before the clock's synchronisation, and when.
+    early_datagrams: Vec<(Vec<u8>, LocalInstant)>,
     ids: VecDeque<Range<u32>>,
     /// The rates beyond which the server would close the connection.
     requests: Bucket,
@@ -156,6 +160,7 @@ impl<V: Planar> Client<V> {
             clock: ClockSync::new(config.clock),
             clock_epoch: 0,
             is_synchronised: false,
+            clock_due: None,
             asked_at: LocalInstant::ZERO,
             heard_at: LocalInstant::ZERO,
             latest: LocalInstant::from_micros(i64::MIN),
@@ -167,6 +172,7 @@ impl<V: Planar> Client<V> {
             clock_read: None,
             early: BTreeMap::new(),
             early_unordered: Vec::new(),
+            early_datagrams: Vec::new(),
             ids: VecDeque::new(),
             requests: bucket(REQUESTS_PER_SEC, REQUESTS_BURST),
             calls: bucket(CALLS_PER_SEC, CALLS_BURST),
@@ -497,17 +503,9 @@ impl<V: Planar> Client<V> {
     pub fn handle_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
         let Some(now) = self.heard(now) else { return };
         if !self.is_synchronised {
-            return match self.channel.handle_time_only(bytes) {
-                Ok(replies) => replies.into_iter().for_each(|reply| self.handle_time(reply, now.local)),
-                Err(reason) => self.close(reason, now.local),
-            };
+            return self.keep_datagram(bytes, now.local);
         }
-        let precision = self.config.protocol.precision();
-        match self.channel.handle_datagram(&mut self.dispatcher, SERVER, precision, bytes, now) {
-            Ok(Some(incoming)) => self.reconcile(incoming, now),
-            Ok(None) => {}
-            Err(reason) => self.close(reason, now.local),
-        }
+        self.apply_datagram(bytes, now, now);
     }
 
     /// Handles the passing of time: call it when [`poll_deadline`](Self::poll_deadline) is reached.
@@ -520,6 +518,9 @@ impl<V: Planar> Client<V> {
         }
         if self.events.len() >= EVENTS_MAX {
             self.close(CloseReason::Overloaded, now);
+        }
+        if self.phase == Phase::Established && !self.is_synchronised {
+            self.synchronise(now);
         }
     }
 
@@ -547,10 +548,14 @@ impl<V: Planar> Client<V> {
         if self.phase != Phase::Established {
             return None;
         }
-        if let Some(request) = self.clock.poll_request(now) {
+        let clock_now = self.clock_now(now)?;
+        // A request is stamped when it leaves: waiting would count as delay of the link.
+        if self.channel.speaks_at(clock_now) <= now
+            && let Some(request) = self.clock.poll_request(now)
+        {
             self.channel.ask_time(request);
         }
-        let now = self.clock_now(now)?;
+        let now = clock_now;
         let precision = self.config.protocol.precision();
         self.channel.poll_datagram(&mut self.dispatcher, SERVER, precision, now, bytes_max)
     }
@@ -579,10 +584,13 @@ impl<V: Planar> Client<V> {
             Phase::Established => {
                 let now = self.clock_now(now)?;
                 let claims = self.dispatcher.poll_deadline().map(|at| now.local + (at - now.shared));
-                // Claims that are due wait for the next datagram.
-                let claims = claims.map(|at| at.max(self.channel.speaks_at(now)));
-                let fixed = [self.heard_at + self.config.silence_max, self.clock.poll_deadline()];
-                fixed.into_iter().chain(claims).chain(self.channel.poll_deadline(now)).min()
+                // Claims and clock requests that are due wait for the next datagram.
+                let speaks_at = self.channel.speaks_at(now);
+                let claims = claims.map(|at| at.max(speaks_at));
+                let asks_at = self.clock.poll_deadline().max(speaks_at);
+                let begins_at = self.clock_due.filter(|due| *due > now.local);
+                let fixed = [self.heard_at + self.config.silence_max, asks_at];
+                fixed.into_iter().chain(begins_at).chain(claims).chain(self.channel.poll_deadline(now)).min()
             }
         }
     }
@@ -648,6 +656,15 @@ impl<V: Planar> Client<V> {
         }
         self.heard_at = now;
         self.clock_now(now)
+    }
+
+    fn apply_datagram(&mut self, bytes: &[u8], arrived: Now, now: Now) {
+        let precision = self.config.protocol.precision();
+        match self.channel.handle_datagram(&mut self.dispatcher, SERVER, precision, bytes, now) {
+            Ok(Some(incoming)) => self.reconcile(incoming, arrived, now),
+            Ok(None) => {}
+            Err(reason) => self.close(reason, now.local),
+        }
     }
 
     /// Sends a request to the server.

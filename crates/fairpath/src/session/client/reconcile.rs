@@ -8,7 +8,8 @@ use crate::number::EntityId;
 use crate::place::{Acceptance, Arrival, Replica};
 use crate::session::channel::Incoming;
 use crate::session::limits::{
-    EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
+    CLOCK_WAIT_MAX, EARLY_DATAGRAMS_MAX, EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX,
+    OUTBOX_MESSAGES_MAX,
 };
 use crate::session::message::{Announcement, Call, Group, Message, Outcome, Welcome};
 use crate::session::{Class, CloseReason, Party, Refusal};
@@ -17,16 +18,16 @@ use crate::vector::Planar;
 use crate::wire::StaleSet;
 
 impl<V: Planar> Client<V> {
-    /// Applies one datagram: accepts motion, values and calls that are newer, and books the receipt
-    /// that tells the server which DR vectors were outdated.
-    pub(super) fn reconcile(&mut self, incoming: Incoming<V>, now: Now) {
+    /// Applies one datagram, which `arrived` now or earlier: accepts motion, values and calls that
+    /// are newer, and books the receipt that tells the server which DR vectors were outdated.
+    pub(super) fn reconcile(&mut self, incoming: Incoming<V>, arrived: Now, now: Now) {
         let mut stale = StaleSet::NONE;
         for (place, vector) in incoming.vectors.iter().enumerate() {
             if self.accept(vector, incoming.header.sent_at, now) != Acceptance::Used {
                 stale.insert(place);
             }
         }
-        self.channel.owe_receipt(&incoming, stale, now);
+        self.channel.owe_receipt(&incoming, stale, arrived);
         for reply in &incoming.clock {
             self.handle_time(*reply, now.local);
         }
@@ -72,22 +73,49 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Reports `Connected` once the clock is good enough. A greeting that was sent several times
-    /// measures the time badly: a later correction would make the clock jump. On a link too long
-    /// for anything better, a settled clock is enough.
-    fn synchronise(&mut self, now: LocalInstant) {
-        let good_enough = self.config.clock.step_beyond.scaled(0.5);
-        let is_vague = self.clock.uncertainty(now).is_none_or(|uncertainty| uncertainty > good_enough);
-        if is_vague && !self.clock.is_settled() {
+    /// Reports `Connected` once the clock is good enough: when the clock says so or, on a link that
+    /// loses almost everything, after [`CLOCK_WAIT_MAX`], unless the clock may still jump.
+    pub(super) fn synchronise(&mut self, now: LocalInstant) {
+        let may_jump = |uncertainty| uncertainty > self.config.clock.step_beyond.scaled(0.5);
+        let is_vague = self.clock.uncertainty(now).is_none_or(may_jump);
+        let has_waited = self.clock_due.is_none_or(|due| due <= now) && !is_vague;
+        if !has_waited && !self.clock.is_ready(now) {
             return;
         }
         let (Some(identity), Some(now)) = (self.identity, self.clock_now(now)) else { return };
+        self.clock.start();
         self.is_synchronised = true;
+        self.clock_due = None;
         self.clock_epoch = self.clock.epoch();
         self.dispatcher.join(SERVER, now.shared);
         self.events.push_back(ClientEvent::Connected(identity.client));
         self.open_early_unordered(now.local);
         self.drain_frames(now.local);
+        self.open_early_datagrams(now);
+    }
+
+    /// Takes the time from a datagram that arrived before the clock was good enough, and keeps the
+    /// datagram. It gets its receipt with the session's beginning.
+    pub(super) fn keep_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
+        match self.channel.handle_time_only(bytes) {
+            Ok(replies) => {
+                if self.early_datagrams.len() < EARLY_DATAGRAMS_MAX {
+                    self.early_datagrams.push((bytes.to_vec(), now));
+                }
+                replies.into_iter().for_each(|reply| self.handle_time(reply, now));
+            }
+            Err(reason) => self.close(reason, now),
+        }
+    }
+
+    fn open_early_datagrams(&mut self, now: Now) {
+        for (bytes, arrived_at) in std::mem::take(&mut self.early_datagrams) {
+            if !self.is_connected() {
+                return;
+            }
+            let arrived = Now { local: arrived_at, shared: now.shared - (now.local - arrived_at) };
+            self.apply_datagram(&bytes, arrived, now);
+        }
     }
 
     fn change_state(&mut self, object: EntityId, group: Group) {
@@ -189,7 +217,8 @@ impl<V: Planar> Client<V> {
                 self.lose_session();
                 self.classes = self.config.protocol.classes().clone();
                 welcome.settings.apply(&mut self.classes);
-                self.clock = ClockSync::new(self.config.clock);
+                self.clock = ClockSync::starting(self.config.clock);
+                self.clock_due = Some(now + CLOCK_WAIT_MAX);
                 self.clock.poll_request(self.asked_at);
                 self.clock.handle_reply(welcome.clock, now).map_err(|_| CloseReason::OutOfPlace)?;
                 self.ids.push_back(first..first + count);
