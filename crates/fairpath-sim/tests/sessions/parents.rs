@@ -37,13 +37,17 @@ struct Deck {
 
 impl Deck {
     fn new(sails: bool) -> Self {
+        Self::seeded(9, sails)
+    }
+
+    fn seeded(seed: u64, sails: bool) -> Self {
         let link = LinkConfig::default()
             .delay(Span::from_millis(150))
             .jitter_uniform(Span::from_millis(30))
             .loss(Loss::each(0.05));
         let server = Server::new(ServerConfig::new(classes(), 1), Box::new(Broadcast), Random::from_seed(1));
         let client = |seed| Client::new(ClientConfig::new(classes()), Random::from_seed(seed));
-        let mut world = SessionWorld::new(9, link, server, (10..13).map(client).collect());
+        let mut world = SessionWorld::new(seed, link, server, (10..13).map(client).collect());
         for peer in world.network.peers().skip(1).collect::<Vec<_>>() {
             world.network.set_clock(peer, SimClock::new(Span::from_secs(1_000 * i64::from(peer.0)), 50.0));
         }
@@ -58,7 +62,11 @@ impl Deck {
     }
 
     fn boarded(sails: bool) -> Self {
-        let mut deck = Self::new(sails);
+        Self::new(sails).board()
+    }
+
+    fn board(self) -> Self {
+        let mut deck = self;
         let (carrier, rider) = (deck.carrier, deck.rider);
         deck.world.client(WALKER).attach(rider, Some(carrier)).expect("the walker sees the carrier");
         deck.run(3.0, |deck, now| deck.walk(now));
@@ -138,8 +146,20 @@ fn classes() -> [(ClassId, Class); 2] {
     [(CARRIER, carrier), (RIDER, Class::new(Trigger::within(THRESHOLD)).outlives_owner())]
 }
 
-/// Counts the rider's DR vectors in 20 s. Returns also the errors on the deck, in ascending order.
-fn twenty_seconds(mut deck: Deck, mut walk: impl FnMut(&mut Deck, SharedInstant)) -> (u32, Vec<f64>) {
+/// Counts the rider's DR vectors in 20 s on each of several decks. Returns also all errors on the
+/// decks, in ascending order. Several, because one update lost at a corner is a second of error.
+fn twenty_seconds(
+    decks: impl Fn(u64) -> Deck,
+    mut walk: impl FnMut(&mut Deck, SharedInstant),
+) -> (u32, Vec<f64>) {
+    let (counts, errors): (Vec<u32>, Vec<Vec<f64>>) =
+        (9..15).map(|seed| one_deck(decks(seed), &mut walk)).unzip();
+    let mut errors = errors.concat();
+    errors.sort_by(f64::total_cmp);
+    (counts.iter().sum(), errors)
+}
+
+fn one_deck(mut deck: Deck, mut walk: impl FnMut(&mut Deck, SharedInstant)) -> (u32, Vec<f64>) {
     let (mut vectors, mut last) = (0, deck.generated_at());
     let mut errors = Vec::new();
     deck.run(20.0, |deck, now| {
@@ -150,23 +170,24 @@ fn twenty_seconds(mut deck: Deck, mut walk: impl FnMut(&mut Deck, SharedInstant)
     });
     let refused = |event: &ServerEvent| matches!(event, ServerEvent::Refused { .. });
     assert!(!server_events(&mut deck.world).iter().any(refused));
-    errors.sort_by(f64::total_cmp);
     (vectors, errors)
 }
 
 #[test]
 fn a_rider_on_a_moving_carrier_is_as_cheap_and_exact_as_on_one_that_stands() {
-    let (at_rest, _) = twenty_seconds(Deck::boarded(false), Deck::walk);
-    let (sailing, errors) = twenty_seconds(Deck::boarded(true), Deck::walk);
-    let (loose, loose_errors) = twenty_seconds(Deck::new(true), Deck::walk_beside);
+    let (at_rest, _) = twenty_seconds(|seed| Deck::seeded(seed, false).board(), Deck::walk);
+    let (sailing, errors) = twenty_seconds(|seed| Deck::seeded(seed, true).board(), Deck::walk);
+    let (loose, loose_errors) = twenty_seconds(|seed| Deck::seeded(seed, true), Deck::walk_beside);
     assert!(sailing <= at_rest, "{sailing} DR vectors, {at_rest} on a carrier at rest");
     assert!(loose > 3 * sailing, "{loose} DR vectors without a parent, {sailing} with one");
     // At a corner the walk leaves its line at 2.1 u/s. After the threshold the DR vector takes two
-    // ways of at most 180 ms and 50 ms of frames. If it is lost, the next heartbeat follows.
+    // ways of at most 180 ms and 50 ms of frames. If it is lost, the next heartbeat follows, and if
+    // that is lost too, the next but one.
     let delayed = THRESHOLD + 2.1 * (0.36 + 0.05);
     let p95 = |errors: &[f64]| errors[errors.len() * 95 / 100];
     assert!(p95(&errors) < delayed, "{}", p95(&errors));
-    assert!(errors.iter().all(|error| *error < delayed + 2.1), "{errors:?}");
+    let (p99, worst) = (errors[errors.len() * 99 / 100], errors[errors.len() - 1]);
+    assert!(p99 < delayed + 2.1 && worst < delayed + 2.0 * 2.1, "p99 {p99}, worst {worst}");
     assert!(p95(&errors) < 0.5 * p95(&loose_errors), "{} {}", p95(&errors), p95(&loose_errors));
 }
 
