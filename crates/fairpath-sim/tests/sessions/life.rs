@@ -2,7 +2,6 @@
 //! 30 and 61 s, a new address, a server that starts anew; calls that must arrive are made all the
 //! while.
 
-use fairpath::session::message::Call;
 use fairpath::session::{
     Client, ClientEvent, CloseReason, ConnectionId, Delivery, Party, Server, ServerEvent, Token, Undelivered,
 };
@@ -91,7 +90,7 @@ fn after_a_minute_it_is_lost_and_says_what_was_not_delivered() {
         .expect("the client is told")
         .iter()
         .filter_map(|item| match item {
-            Undelivered::Call(Call { method, .. }, Delivery::ReliableOrdered) => Some(*method),
+            Undelivered::Call { method, delivery: Delivery::ReliableOrdered, .. } => Some(*method),
             _ => None,
         })
         .collect();
@@ -258,7 +257,7 @@ fn a_planned_restart_keeps_the_session_until_the_next_run_and_then_begins_anew()
         ClientEvent::SessionLost { undelivered } => Some(undelivered.clone()),
         _ => None,
     });
-    let is_call = |it: &Undelivered| matches!(it, Undelivered::Call(Call { method: 7, .. }, _));
+    let is_call = |it: &Undelivered| matches!(it, Undelivered::Call { method: 7, .. });
     assert!(undelivered.expect("another run").iter().any(is_call));
     assert!(events.iter().any(|event| matches!(event, ClientEvent::Connected(_))), "{events:?}");
     assert_eq!(world.client(0).objects().count(), 0, "the ships were the old run's");

@@ -21,8 +21,8 @@ use super::queues::Queues;
 use super::quickest::Quickest;
 use super::received_numbers::ReceivedNumbers;
 use super::statistics::Statistics;
-use super::undelivered::Undelivered;
-use super::{Budget, Delivery};
+use super::undelivered::{Undelivered, UndeliveredTypes};
+use super::{Budget, ClassId, Delivery};
 use crate::clock::{DelayEstimate, Reply, Request};
 use crate::dr_vector::DrVector;
 use crate::ledger::CopyId;
@@ -691,16 +691,17 @@ impl Channel {
     }
 
     /// Returns the reliable messages that will never be delivered.
-    pub(super) fn into_undelivered(self) -> Vec<Undelivered> {
+    pub(super) fn into_undelivered<V: Planar>(
+        self,
+        types: &UndeliveredTypes<'_, V, impl Fn(EntityId) -> Option<ClassId>>,
+    ) -> Vec<Undelivered> {
         let (messages, unordered) = self.outbox.into_undelivered();
-        let mut undelivered: Vec<Undelivered> =
-            messages.into_iter().filter_map(Undelivered::message).collect();
-        undelivered
-            .extend(unordered.into_iter().map(|call| Undelivered::Call(call, Delivery::ReliableUnordered)));
-        let quickest = self.quickest.into_undelivered();
-        undelivered.extend(quickest.into_iter().map(|call| Undelivered::Call(call, Delivery::Quickest)));
-        undelivered.extend(self.newest.into_undelivered().into_iter().filter_map(Undelivered::part));
-        undelivered
+        let unordered = unordered.into_iter().map(|call| types.call(call, Delivery::ReliableUnordered));
+        let quickest = self.quickest.into_undelivered().into_iter();
+        let quickest = quickest.map(|call| types.call(call, Delivery::Quickest));
+        let newest = self.newest.into_undelivered().into_iter().filter_map(|part| types.part(part));
+        let ordered = messages.into_iter().filter_map(|message| types.message(message));
+        ordered.chain(unordered).chain(quickest).chain(newest).collect()
     }
 }
 

@@ -28,7 +28,7 @@ use crate::check::{
 use crate::events::{EventLog, RecordingScheduler, RecordingTap, SessionCounter, WorldEvent};
 use crate::game::{
     BALL, Ball, DRONE, Drone, PLATFORM, Platform, RIDER, Rider, STONE, Stone, protocol, stamp_at_client,
-    stamp_at_server, strange_protocol,
+    stamp_at_server, state_stamp, strange_protocol,
 };
 use crate::plan::{Drivers, Plan, REST};
 use props::Shot;
@@ -489,17 +489,24 @@ impl<'a> WorldRun<'a> {
 
 impl ClientPlayer {
     /// Returns a state of the tank that a stopped server does not have, and that is not listed as
-    /// undelivered.
+    /// undelivered with its value and type.
     fn unlisted(
         &self,
         last_states: &BTreeMap<(EntityId, u8), Vec<u8>>,
         undelivered: &[Undelivered],
     ) -> Option<u8> {
         let tank = self.stopped_with.filter(|tank| self.tank == Some(*tank))?;
-        let is_listed = |group: u8| undelivered.contains(&Undelivered::State(tank, group));
+        let listed = undelivered.iter().filter_map(|item| match item {
+            Undelivered::State { object, group, value } if *object == tank => {
+                Some((*group, state_stamp(*group, value).map(|_| value.bytes())))
+            }
+            _ => None,
+        });
+        let listed: BTreeMap<u8, Option<&[u8]>> = listed.collect();
         let groups = self.groups.iter().filter(|(group, _)| !self.garbled.contains(group));
         let mut lacking = groups.filter(|(group, value)| last_states.get(&(tank, **group)) != Some(*value));
-        lacking.find(|(group, _)| !is_listed(**group)).map(|(group, _)| *group)
+        let is_listed = |group: u8, value: &[u8]| listed.get(&group) == Some(&Some(value));
+        lacking.find(|(group, value)| !is_listed(**group, value)).map(|(group, _)| *group)
     }
 }
 
