@@ -478,7 +478,7 @@ impl Channel {
             .filter_map(|departure| Some((departure, *dispatcher.vector(&departure.claim)?)))
             .unzip();
         let mut updates = Vec::new();
-        let room = draft.left() + HEAD_BYTES;
+        let room = draft.left() + HEAD_BYTES - LENGTH_BYTES;
         let count = pack_updates(precision, &header, &vectors, room, &mut updates).unwrap_or_default();
         if count == 0 {
             let empty: [DrVector<V>; 0] = [];
@@ -707,6 +707,8 @@ impl Channel {
 
 /// Bytes of a message without DR vectors, and of its length.
 const HEAD_BYTES: usize = 16;
+/// Most bytes of the length of the DR vectors: enough for two megabytes.
+const LENGTH_BYTES: usize = 3;
 
 /// A datagram being filled.
 #[derive(Debug)]
