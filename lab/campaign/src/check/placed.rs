@@ -21,7 +21,8 @@ pub(crate) struct PlacementCheck {
     horizon: Span,
     /// By viewer and session, and object.
     followed: BTreeMap<((usize, u32), EntityId), SharedInstant>,
-    passed_on: BTreeMap<EntityId, SharedInstant>,
+    /// The generation time and the parent in the newest DR vector that the server forwarded.
+    passed_on: BTreeMap<EntityId, (SharedInstant, Option<EntityId>)>,
     /// Viewers that went back in this frame; cleared if the object had left and come back.
     suspects: Vec<(usize, EntityId, SharedInstant, SharedInstant)>,
 }
@@ -119,10 +120,24 @@ impl PlacementCheck {
         now: SharedInstant,
         findings: &mut Findings,
     ) {
-        let before = self.passed_on.insert(vector.entity, vector.generated_at);
-        let is_newer = before.is_none_or(|before| vector.generated_at > before);
+        let before = self.passed_on.insert(vector.entity, (vector.generated_at, vector.parent));
+        let is_newer = before.is_none_or(|(before, _)| vector.generated_at > before);
         findings.check(Law::Placed, now, is_newer, || {
             format!("the server forwards an older DR vector of object {}", vector.entity.0)
+        });
+    }
+
+    /// Takes in the parent that the server has chosen for an object that it has just observed.
+    pub(crate) fn on_parent_chosen(
+        &self,
+        object: EntityId,
+        parent: Option<EntityId>,
+        now: SharedInstant,
+        findings: &mut Findings,
+    ) {
+        let exported = self.passed_on.get(&object).map(|(_, parent)| *parent);
+        findings.check(Law::Placed, now, exported == Some(parent), || {
+            format!("the server carries object {} by {parent:?} and has exported {exported:?}", object.0)
         });
     }
 

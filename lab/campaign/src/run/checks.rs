@@ -20,6 +20,9 @@ impl WorldRun<'_> {
         for index in 0..self.plan.clients {
             self.check_client(world, index, now);
         }
+        if !self.is_down {
+            self.check_servers_riders(world, now);
+        }
         if self.frame.is_multiple_of(15) && !self.is_down {
             self.check_ledgers(world, now);
             for client in world.server.clients().collect::<Vec<_>>() {

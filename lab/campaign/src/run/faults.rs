@@ -62,7 +62,7 @@ impl WorldRun<'_> {
             Incident::Partition(who, span) => self.isolate(world, who, now + span),
             Incident::Cut(who) => world.cut(who),
             Incident::Crash(who) => self.crash(world, who, now),
-            Incident::Leave(who) => leave(world, who),
+            Incident::Leave(who) => self.leave(world, who),
             Incident::Absent(who, span) => self.go_away(world, who, now + span),
             Incident::Stall(who, span) => self.stall(world, who, now + span),
             Incident::Step(who, by) => self.step_clock(world, who, by, now),
@@ -108,6 +108,12 @@ impl WorldRun<'_> {
     fn isolate(&mut self, world: &mut World, who: usize, until: SharedInstant) {
         world.network.inject(Fault::Isolate(peer(who)));
         self.endings.push((until, FaultEnd::Partition(who)));
+    }
+
+    fn leave(&mut self, world: &mut World, who: usize) {
+        self.seats[who].has_left = true;
+        let (client, local) = world.client_now(who);
+        client.leave(local);
     }
 
     fn go_away(&mut self, world: &mut World, who: usize, until: SharedInstant) {
@@ -246,11 +252,6 @@ impl WorldRun<'_> {
         let server = self.server(now);
         world.restart_server(server);
     }
-}
-
-fn leave(world: &mut World, who: usize) {
-    let (client, local) = world.client_now(who);
-    client.leave(local);
 }
 
 /// A client claims an object. That fails if it does not see the object or has no session.

@@ -128,6 +128,8 @@ struct ClientPlayer {
     shots: Vec<Shot>,
     /// Its tank when its server was stopped: what the server lacks must be listed as undelivered.
     stopped_with: Option<EntityId>,
+    /// Whether it has left its session by itself.
+    has_left: bool,
     /// When it was told that the server restarts.
     told_at: Option<SharedInstant>,
     /// How often the client was started.
@@ -335,6 +337,9 @@ impl<'a> WorldRun<'a> {
                     self.placed.on_generated(&vector, now, findings);
                     self.ledgers.on_generated(&vector, now, &receivers);
                     self.budgets.on_trigger(receivers.len(), claimed, new, now, findings);
+                    if self.riders.first() == Some(&vector.entity) {
+                        self.budgets.on_standing(&vector, now, findings);
+                    }
                 }
                 WorldEvent::Looked { entity, now } => self.ledgers.on_looked(entity, now),
                 WorldEvent::Departed { entity, receiver, at } => {
@@ -386,6 +391,11 @@ impl<'a> WorldRun<'a> {
                     let has_stopped = self.stops > 0;
                     self.findings.check(Law::Restart, now, has_stopped, || {
                         format!("client {index} was told of a restart, and there was none")
+                    });
+                }
+                ClientEvent::Disconnected(Some(CloseReason::Finished)) => {
+                    self.findings.check(Law::Restart, now, seat.has_left, || {
+                        format!("client {index} was told that its session has ended, and it had not left")
                     });
                 }
                 ClientEvent::SessionLost { undelivered } => {
