@@ -193,6 +193,8 @@ pub enum ObjectError {
     NoSession,
     /// The object does not exist here.
     Unknown(EntityId),
+    /// The object of this handle is gone. Another object may have its id now.
+    Stale(EntityId),
     /// Another peer owns the object.
     NotOwner(EntityId),
     /// The class is not configured.
@@ -242,6 +244,11 @@ impl fmt::Display for ObjectError {
         match self {
             Self::NoSession => write!(f, "there is no session yet"),
             Self::Unknown(object) => write!(f, "object {} does not exist here", object.0),
+            Self::Stale(object) => write!(
+                f,
+                "the object that had the id {} is gone; forget the handle, the id may be another object's",
+                object.0
+            ),
             Self::NotOwner(object) => write!(f, "another peer owns object {}", object.0),
             Self::UnknownClass => write!(f, "the class is not configured"),
             Self::NoIds => write!(f, "no id is left for a new object; try again in a round trip"),

@@ -22,7 +22,7 @@ pub(crate) use clocks::ClockCheck;
 pub(crate) use converged::{ConvergenceCheck, ExpectedObject};
 pub(crate) use identity::{IdentityCheck, SeenObject, bullet_lane, stone_place};
 pub(crate) use ledgers::{LedgerCheck, LedgerReading};
-pub(crate) use placed::PlacementCheck;
+pub(crate) use placed::{CarrierFrame, PlacementCheck};
 pub(crate) use strangers::StrangerCheck;
 
 /// A law that must hold.

@@ -13,7 +13,10 @@ pub enum ClientEvent {
     Disconnected(Option<CloseReason>),
     /// The session continues on a new transport: all delivery promises hold.
     Resumed,
-    /// The session is over; all its objects and ids are invalid.
+    /// The session is over; all its objects and ids are invalid. The next session may use the same
+    /// ids for other objects: until `Connected` actions on them fail with
+    /// [`ObjectError`](crate::session::ObjectError)`::Unknown` or `NoSession`, afterwards they may
+    /// mean another object. Forget them, or keep [`ObjectHandle`](crate::session::ObjectHandle)s.
     SessionLost {
         /// Reliable messages and values that may not have arrived.
         undelivered: Vec<Undelivered>,

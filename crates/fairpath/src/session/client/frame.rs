@@ -2,7 +2,7 @@ use super::{Client, ClientEvent};
 use crate::forecast::Forecast;
 use crate::number::EntityId;
 use crate::session::value::decode;
-use crate::session::{CallError, ClientId, ObjectError, Party, Value};
+use crate::session::{CallError, ClientId, ObjectError, ObjectHandle, Party, Value};
 use crate::state::{Observation, State};
 use crate::time::{LocalInstant, SharedInstant};
 use crate::vector::Planar;
@@ -169,6 +169,17 @@ impl<V: Planar> ClientFrame<'_, V> {
     /// Returns the value that an object was created with.
     pub fn creation<T: Value>(&self, object: EntityId) -> Option<T> {
         if self.is::<T>(object) { decode(self.session.creation(object)?) } else { None }
+    }
+
+    /// Returns a handle of a visible object, which never means another object, as its id may: see
+    /// [`ObjectHandle`].
+    pub fn handle(&self, object: EntityId) -> Option<ObjectHandle> {
+        self.session.handle(object)
+    }
+
+    /// Returns the id of a handle's object; [`ObjectError::Stale`] if it has left or its session is lost.
+    pub fn resolve(&self, handle: ObjectHandle) -> Result<EntityId, ObjectError> {
+        self.session.resolve(handle)
     }
 
     /// Returns the owner of an object.

@@ -32,13 +32,14 @@ use crate::session::limits::{
 };
 use crate::session::message::{Announcement, Call, Frames, Hello, Message, Resume, SESSION_VERSION, Target};
 use crate::session::{
-    CallError, Class, ClassId, ClientId, CloseReason, Delivery, ObjectError, Party, Protocol, Queues,
-    Statistics, Token,
+    CallError, Class, ClassId, ClientId, CloseReason, Delivery, ObjectError, ObjectHandle, Party, Protocol,
+    Queues, Statistics, Token,
 };
 use crate::state::{Observation, State};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use crate::wire::{Header, Precision, decode_updates, encode_updates};
+use attach::Coasting;
 
 /// The client's end of a session. The [module](super) says how to run it.
 #[derive(Debug)]
@@ -66,9 +67,13 @@ pub struct Client<V: Planar> {
     placement: Placement,
     dispatcher: Dispatcher<V>,
     objects: BTreeMap<EntityId, Object<V>>,
+    /// The number of the next object, over all sessions.
+    next_object: u64,
     attachments: Attachments,
     /// World states of objects whose parent is gone, until they follow another DR vector.
     resting: BTreeMap<EntityId, State<V>>,
+    /// Objects whose parent is not known yet: their DR vector overtook its announcement.
+    adrift: BTreeMap<EntityId, Coasting<V>>,
     /// The newest time that this client was told.
     clock_read: Option<Now>,
     /// Replicas of objects that have not entered yet.
@@ -112,6 +117,8 @@ struct Object<V: Planar> {
     groups: BTreeMap<u8, Vec<u8>>,
     /// The server's values for groups set by this client, for when another peer owns the object.
     overruled: BTreeMap<u8, Vec<u8>>,
+    /// Its number among all objects that this client has known.
+    number: u64,
     /// The instant of the last observation.
     observed_at: Option<LocalInstant>,
     /// The newest motion that arrived while this client owned the object: that of the next owner,
@@ -122,8 +129,18 @@ struct Object<V: Planar> {
 
 impl<V: Planar> Object<V> {
     fn new(class: ClassId, owner: Party, term: u64, creation: Vec<u8>, role: Role<V>) -> Self {
-        let (groups, overruled) = (BTreeMap::new(), BTreeMap::new());
-        Self { class, owner, term, creation, groups, overruled, observed_at: None, overtook: None, role }
+        Self {
+            class,
+            owner,
+            term,
+            creation,
+            groups: BTreeMap::new(),
+            overruled: BTreeMap::new(),
+            number: 0,
+            observed_at: None,
+            overtook: None,
+            role,
+        }
     }
 }
 
@@ -167,8 +184,10 @@ impl<V: Planar> Client<V> {
             placement: Placement::default(),
             dispatcher,
             objects: BTreeMap::new(),
+            next_object: 0,
             attachments: Attachments::default(),
             resting: BTreeMap::new(),
+            adrift: BTreeMap::new(),
             clock_read: None,
             early: BTreeMap::new(),
             early_unordered: Vec::new(),
@@ -240,7 +259,7 @@ impl<V: Planar> Client<V> {
         self.channel.announce(Message::Create(announcement), object).map_err(|_| ObjectError::Full)?;
         grant.start += 1;
         self.channel.manifest.add(object, kind.rates, shared);
-        self.objects.insert(object, known);
+        self.add(object, known);
         if let Some(export) = export {
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
         }
@@ -374,6 +393,19 @@ impl<V: Planar> Client<V> {
     /// Returns all visible objects in the order of their ids.
     pub fn objects(&self) -> impl Iterator<Item = EntityId> + '_ {
         self.objects.keys().copied()
+    }
+
+    /// Returns a handle of a visible object, which never means another one: see [`ObjectHandle`].
+    pub fn handle(&self, object: EntityId) -> Option<ObjectHandle> {
+        let (known, identity) = (self.objects.get(&object)?, self.identity?);
+        Some(ObjectHandle { object, epoch: identity.epoch, number: known.number })
+    }
+
+    /// Returns the id of a handle's object; [`ObjectError::Stale`] if the object has left or its
+    /// session is lost, even if another object has the id now.
+    pub fn resolve(&self, handle: ObjectHandle) -> Result<EntityId, ObjectError> {
+        let is_it = self.handle(handle.object) == Some(handle);
+        if is_it { Ok(handle.object) } else { Err(ObjectError::Stale(handle.object)) }
     }
 
     /// Returns the class of an object.
@@ -639,6 +671,11 @@ impl<V: Planar> Client<V> {
     /// Returns the lengths of this client's queues.
     pub fn queues(&self) -> Queues {
         Queues { early: self.early.len(), events: self.events.len(), ..self.channel.queues() }
+    }
+
+    fn add(&mut self, object: EntityId, known: Object<V>) {
+        self.objects.insert(object, Object { number: self.next_object, ..known });
+        self.next_object += 1;
     }
 
     fn forget(&mut self, object: EntityId) -> bool {

@@ -165,7 +165,7 @@ impl<V: Planar> Client<V> {
     pub(super) fn drain_frames(&mut self, now: LocalInstant) {
         while matches!(self.phase, Phase::Greeting) || self.is_connected() {
             let handled = match self.frames.next() {
-                Ok(Some(message)) => self.handle(message, now),
+                Ok(Some(message)) => self.handle_message(message, now),
                 Ok(None) => return,
                 Err(reason) => Err(reason),
             };
@@ -175,7 +175,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    fn handle(&mut self, message: Message, now: LocalInstant) -> Result<(), CloseReason> {
+    fn handle_message(&mut self, message: Message, now: LocalInstant) -> Result<(), CloseReason> {
         if let Message::Welcome(welcome) = message {
             return self.welcome(welcome, now);
         }
@@ -248,16 +248,21 @@ impl<V: Planar> Client<V> {
         let first = decode_motion::<V>(protocol.precision(), object, &motion, now.shared);
         let mut replica = self.replica(Some(class));
         let early = self.early.remove(&object).and_then(|early| early.followed().copied());
-        // Of the DR vector in the announcement and one that overtook it, the newer counts.
-        for (vector, sent_at) in first.into_iter().chain(early.map(|vector| (vector, now.shared))) {
+        let travelled = self.channel.one_way();
+        if let Some((vector, sent_at)) = first {
             let waited = sent_at - vector.generated_at;
-            replica.accept(&vector, &Arrival { now, waited, travelled: self.channel.one_way() });
+            replica.accept(&vector, &Arrival { now, waited, travelled });
         }
         self.follow_parent(object, replica.followed().and_then(|followed| followed.parent));
         let role = Role::Theirs(Box::new(replica));
         let mut known = Object::new(class, Party::Server, term, creation, role);
         known.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
-        self.objects.insert(object, known);
+        self.add(object, known);
+        // Of the DR vector in the announcement and one that overtook it, the newer counts.
+        if let Some(vector) = early {
+            self.follow(&vector, &Arrival { now, waited: now.shared - vector.generated_at, travelled });
+        }
+        self.land_adrift(now);
         self.take_sides(object, owner, now);
         self.events.push_back(ClientEvent::ObjectEntered { object, class, owner, creation: payload });
         Ok(())
@@ -304,12 +309,16 @@ impl<V: Planar> Client<V> {
                 let mut replica = Replica::new(self.placement)
                     .with_horizon(self.horizon)
                     .with_convergence(smoothing.unwrap_or(Convergence::smooth()));
-                for vector in watch.exported().into_iter().chain(&known.overtook) {
-                    replica.accept(vector, &Arrival::at(now));
+                if let Some(exported) = watch.exported() {
+                    replica.accept(exported, &Arrival::at(now));
                 }
                 known.role = Role::Theirs(Box::new(replica));
+                let overtook = known.overtook.take();
                 self.channel.disown(object);
                 self.dispatcher.remove(object);
+                if let Some(vector) = overtook {
+                    self.follow(&vector, &Arrival::at(now));
+                }
             }
             _ => {}
         }

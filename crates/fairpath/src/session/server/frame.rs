@@ -2,7 +2,7 @@ use super::{Server, ServerEvent};
 use crate::forecast::Forecast;
 use crate::number::EntityId;
 use crate::session::value::decode;
-use crate::session::{CallError, ClientId, ObjectError, Party, Value};
+use crate::session::{CallError, ClientId, ObjectError, ObjectHandle, Party, Value};
 use crate::state::{Observation, State};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
@@ -141,6 +141,17 @@ impl<V: Planar> ServerFrame<'_, V> {
     /// Returns the value that an object was created with.
     pub fn creation<T: Value>(&self, object: EntityId) -> Option<T> {
         if self.is::<T>(object) { decode(self.session.creation(object)?) } else { None }
+    }
+
+    /// Returns a handle of an object, which never means another object, as its id may: see
+    /// [`ObjectHandle`].
+    pub fn handle(&self, object: EntityId) -> Option<ObjectHandle> {
+        self.session.handle(object)
+    }
+
+    /// Returns the id of a handle's object; [`ObjectError::Stale`] if it was destroyed.
+    pub fn resolve(&self, handle: ObjectHandle) -> Result<EntityId, ObjectError> {
+        self.session.resolve(handle)
     }
 
     /// Returns the owner of an object.

@@ -20,6 +20,7 @@ pub use frame::ServerFrame;
 use super::attach::Attachments;
 use super::client::{check_group, check_instant, watch};
 use super::error::{CallError, CloseReason, ObjectError};
+use super::handle::ObjectHandle;
 use super::id_blocks::IdBlocks;
 use super::interceptor::Interceptor;
 use super::limits::{
@@ -64,6 +65,8 @@ pub struct Server<V: Planar> {
     members: BTreeMap<ClientId, Member<V>>,
     next_client: u32,
     objects: BTreeMap<EntityId, Object<V>>,
+    /// The number of the next object.
+    next_object: u64,
     attachments: Attachments,
     ids: IdBlocks,
     /// Ids for the server's own objects.
@@ -100,6 +103,7 @@ impl<V: Planar> Server<V> {
             members: BTreeMap::new(),
             next_client: 0,
             objects: BTreeMap::new(),
+            next_object: 0,
             attachments: Attachments::default(),
             ids: IdBlocks::default(),
             own_ids: 0..0,
@@ -258,6 +262,19 @@ impl<V: Planar> Server<V> {
     /// Returns all objects in the order of their ids.
     pub fn objects(&self) -> impl Iterator<Item = EntityId> + '_ {
         self.objects.keys().copied()
+    }
+
+    /// Returns a handle of an object, which never means another one: see [`ObjectHandle`].
+    pub fn handle(&self, object: EntityId) -> Option<ObjectHandle> {
+        let number = self.objects.get(&object)?.number;
+        Some(ObjectHandle { object, epoch: self.config.epoch, number })
+    }
+
+    /// Returns the id of a handle's object; [`ObjectError::Stale`] if the object was destroyed,
+    /// even if another object has the id now.
+    pub fn resolve(&self, handle: ObjectHandle) -> Result<EntityId, ObjectError> {
+        let is_it = self.handle(handle.object) == Some(handle);
+        if is_it { Ok(handle.object) } else { Err(ObjectError::Stale(handle.object)) }
     }
 
     /// Returns the class of an object.

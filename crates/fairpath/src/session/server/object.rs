@@ -24,6 +24,8 @@ pub(super) struct Object<V: Planar> {
     pub(super) creation: Vec<u8>,
     pub(super) groups: BTreeMap<u8, Vec<u8>>,
     pub(super) role: Role<V>,
+    /// Its number among all objects of this server.
+    pub(super) number: u64,
     /// When it was created with a first state. Earlier states are nothing to tell.
     pub(super) born_at: Option<SharedInstant>,
     /// Whether clients may see the object: its class has no motion, or its first state is known.
@@ -50,6 +52,7 @@ impl<V: Planar> Object<V> {
             creation,
             groups: BTreeMap::new(),
             role,
+            number: 0,
             born_at: None,
             is_showable: false,
         }
@@ -93,6 +96,8 @@ impl<V: Planar> Server<V> {
     /// Adds an object. Without motion it is shown at once, otherwise with its first state.
     pub(super) fn add(&mut self, id: EntityId, mut object: Object<V>, now: SharedInstant) {
         object.is_showable = self.config.protocol.class_by_id(object.class).is_some_and(|it| !it.has_motion);
+        object.number = self.next_object;
+        self.next_object += 1;
         let is_showable = object.is_showable;
         self.objects.insert(id, object);
         if is_showable {
