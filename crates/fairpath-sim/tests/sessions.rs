@@ -17,6 +17,8 @@ mod life;
 mod motion;
 #[path = "sessions/objects.rs"]
 mod objects;
+#[path = "sessions/ownership.rs"]
+mod ownership;
 #[path = "sessions/paging.rs"]
 mod paging;
 #[path = "sessions/parents.rs"]

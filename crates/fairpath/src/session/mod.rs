@@ -140,7 +140,7 @@ pub use client::{Client, ClientConfig, ClientEvent, ClientFrame};
 pub use codec::MessageError;
 pub use error::{CallError, CloseReason, ObjectError, Refusal};
 pub use handle::ObjectHandle;
-pub use interceptor::{Interceptor, SpeedCheck, TeleportCheck, Update};
+pub use interceptor::{ClaimRequest, Interceptor, SpeedCheck, TeleportCheck, Update};
 pub use message::Target;
 pub use protocol::{GameId, Protocol};
 pub use queues::Queues;

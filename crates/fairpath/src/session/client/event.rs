@@ -60,14 +60,18 @@ pub enum ClientEvent {
         /// The argument.
         call: Payload,
     },
-    /// An object has a new owner. If that is this client, call `observe` for it from now on.
+    /// An object has a new owner. If that is this client, call `observe` for it from now on,
+    /// beginning at `place`. If it was this client, stop. What it observed and set since the change
+    /// is void, and may come back as `Refused` with `NotOwner`.
     OwnershipChanged {
         /// The object.
         object: EntityId,
         /// The new owner.
         owner: Party,
     },
-    /// The server refused an action of this client.
+    /// The server refused an action of this client. The action has no effect at other peers. Honest
+    /// clients cause some refusals:
+    /// [`Refusal::is_innocent`](crate::session::Refusal::is_innocent).
     Refused {
         /// The object of the action.
         object: EntityId,

@@ -378,13 +378,15 @@ impl<V: Planar> Client<V> {
         self.objects.get(&object)?.groups.get(&group).map(Vec::as_slice)
     }
 
-    /// Asks the server for ownership of an object. The answer is `OwnershipChanged` or `Refused`.
+    /// Asks the server for ownership of an object. The answer is `OwnershipChanged` or `Refused`;
+    /// until then the object is not this client's.
     pub fn claim(&mut self, object: EntityId) -> Result<(), ObjectError> {
         let term = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?.term;
         self.request(Message::Claim(object, term))
     }
 
-    /// Returns an object to the server. The answer is `OwnershipChanged`.
+    /// Returns an object to the server. The answer is `OwnershipChanged`. Observations after this
+    /// call reach the server too late and are refused with `NotOwner`.
     pub fn release(&mut self, object: EntityId) -> Result<(), ObjectError> {
         let term = self.mine(object)?.term;
         self.request(Message::Release(object, term))
@@ -646,7 +648,10 @@ impl<V: Planar> Client<V> {
         self.identity.map(|identity| identity.client)
     }
 
-    /// Returns whether the session has a transport and a synchronised clock.
+    /// Returns whether the session has a transport and a clock that is ready: its uncertainty is at
+    /// most [`ready_within`](crate::clock::ClockConfig::ready_within), or it has made
+    /// [`ready_after`](crate::clock::ClockConfig::ready_after) exchanges, or
+    /// [`CLOCK_WAIT_MAX`](super::limits::CLOCK_WAIT_MAX) has passed.
     pub fn is_connected(&self) -> bool {
         self.phase == Phase::Established && self.is_synchronised
     }
@@ -657,12 +662,14 @@ impl<V: Planar> Client<V> {
         self.clock_read
     }
 
-    /// Returns the greatest possible error of the shared clock.
+    /// Returns the greatest possible error of the shared clock; `None` before the first exchange. It
+    /// falls quickly after the start, and on a link with jitter for some seconds more.
     pub fn clock_uncertainty(&self, now: LocalInstant) -> Option<Span> {
         self.clock.uncertainty(now)
     }
 
-    /// Returns statistics of the link to the server.
+    /// Returns statistics of the link to the server since the session began. They start anew with
+    /// each session: when `SessionLost` is fetched, those of the lost session are gone.
     pub fn statistics(&self) -> Statistics {
         let error_per_sec = self.dispatcher.account(SERVER).map_or(0.0, |account| account.rate());
         Statistics { error_per_sec, ..self.channel.statistics() }

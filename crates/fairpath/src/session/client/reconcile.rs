@@ -330,7 +330,8 @@ impl<V: Planar> Client<V> {
             refusal,
             Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects | Refusal::NotCreated
         );
-        if never_existed {
+        // A refused claim means an object of another owner, which goes on to exist.
+        if never_existed && self.objects.get(&object).is_some_and(super::Object::is_mine) {
             self.forget(object);
         }
         self.events.push_back(ClientEvent::Refused { object, refusal });

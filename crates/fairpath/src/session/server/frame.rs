@@ -117,7 +117,14 @@ impl<V: Planar> ServerFrame<'_, V> {
         self.session.place(object, self.now)
     }
 
-    /// Gives an object to a client or to the server. The new owner is not asked.
+    /// Gives an object to a client or to the server: clients get `OwnershipChanged`, and the server
+    /// does not, because its game has decided it. The new owner is not asked, and neither
+    /// [`Class::claimable`](crate::session::Class::claimable) nor the limits of a client's objects
+    /// count.
+    ///
+    /// The server can [`observe`](Self::observe) an object in the same frame in which it takes it,
+    /// and so set its motion: a kick. A new owner at a client continues from its own `place`. After
+    /// a [`jump`](Self::jump) wait until that client has seen it.
     pub fn give(&mut self, object: EntityId, to: Party) -> Result<(), ObjectError> {
         self.session.give(object, to, self.now)
     }

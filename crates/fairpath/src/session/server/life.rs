@@ -176,7 +176,7 @@ impl<V: Planar> Server<V> {
         for object in owned {
             let outlives = self.class_of(object).is_some_and(|class| class.outlives_owner);
             if outlives {
-                self.change_owner(object, Party::Server, now);
+                self.pass_on(object, Party::Server, now);
             } else {
                 self.remove(object);
                 self.events.push_back(ServerEvent::Destroyed { object, by: client });

@@ -7,6 +7,7 @@ mod frame;
 mod life;
 mod member;
 mod object;
+mod ownership;
 mod reconcile;
 mod waiting;
 
@@ -245,7 +246,13 @@ impl<V: Planar> Server<V> {
         self.objects.get(&object)?.groups.get(&group).map(Vec::as_slice)
     }
 
-    /// Gives an object to a client or to the server. The new owner is not asked.
+    /// Gives an object to a client or to the server: clients get `OwnershipChanged`, and the server
+    /// does not, because its game has decided it. The new owner is not asked, and neither
+    /// [`Class::claimable`](super::Class::claimable) nor the limits of a client's objects count.
+    ///
+    /// The server can [`observe`](Self::observe) an object in the same frame in which it takes it,
+    /// and so set its motion. A new owner at a client continues from its own `place`. After a
+    /// [`Jumped`](Observation::Jumped) observation wait until that client has seen it.
     pub fn give(&mut self, object: EntityId, to: Party, now: SharedInstant) -> Result<(), ObjectError> {
         let known = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?;
         if let Party::Client(client) = to
@@ -608,7 +615,8 @@ impl<V: Planar> Server<V> {
         self.members.get(&client).is_some_and(|member| member.seen.contains(&object))
     }
 
-    /// Returns statistics of the link to a client, including the client's error.
+    /// Returns statistics of the link to a client since its session began, including the client's
+    /// error; `None` once the session is over.
     pub fn statistics(&self, client: ClientId) -> Option<Statistics> {
         let statistics = self.members.get(&client)?.channel.statistics();
         let account = self.dispatcher.account(client.receiver());

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::Server;
 use super::attach::in_world;
-use super::{Server, ServerEvent};
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::owner::Owner;
@@ -289,6 +289,7 @@ impl<V: Planar> Server<V> {
         self.remove_by(object, None)
     }
 
+    /// Changes the owner of an object and tells the clients that see it.
     pub(super) fn change_owner(&mut self, object: EntityId, to: Party, now: SharedInstant) {
         let placement = self.replica();
         let Some(class) = self.class_of(object).cloned() else { return };
@@ -338,7 +339,6 @@ impl<V: Planar> Server<V> {
                 self.tell(client, Message::Owned(object, to, term));
             }
         }
-        self.events.push_back(ServerEvent::OwnershipChanged { object, owner: to });
     }
 
     /// Sends the object to its former owner like to any viewer, with values it set too late.
