@@ -145,7 +145,7 @@ pub struct ClientStatus {
     pub server: Option<SocketAddr>,
     /// Connections so far, this one included.
     pub connections: u32,
-    /// The session's counters.
+    /// The session's counters. They start anew with each session, and go on when one is resumed.
     pub session: Statistics,
     /// How datagrams left on this connection.
     pub departures: Departures,

@@ -6,7 +6,10 @@ use crate::session::{ClassId, ClientId, CloseReason, Party, Payload, Refusal, Un
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientEvent {
-    /// A new session has begun; the server knows this client by this id.
+    /// A new session has begun; the server knows this client by this id. The shared clock is ready:
+    /// its uncertainty is at most 20 ms, or it has taken four samples since the greeting
+    /// ([`ClockConfig::ready_within`](crate::clock::ClockConfig::ready_within),
+    /// [`ready_after`](crate::clock::ClockConfig::ready_after)).
     Connected(ClientId),
     /// The transport was lost or the server closed it. The session can be resumed, unless
     /// `SessionLost` follows.
