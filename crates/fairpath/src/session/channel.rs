@@ -581,7 +581,7 @@ impl Channel {
     }
 
     /// Returns the clock replies in a datagram, for a client without a clock good enough to use
-    /// the rest. It books no receipt: the client handles the datagram again once its clock is good.
+    /// the rest. The datagram gets no receipt, so the rest is sent again.
     pub(super) fn handle_time_only(&mut self, bytes: &[u8]) -> Result<Vec<Reply>, CloseReason> {
         let datagram = Datagram::decode(bytes).map_err(|_| CloseReason::Malformed)?;
         let reply = |part| if let Part::ClockReply(reply) = part { Some(reply) } else { None };
