@@ -430,6 +430,43 @@ mod tests {
     }
 
     #[test]
+    fn a_starting_clock_forgets_a_greeting_that_waited_and_then_never_jumps() {
+        let mut scene = Scene { clock: ClockSync::starting(ClockConfig::default()), ..Scene::new() };
+        // The greeting waits for 300 ms on its way to the server.
+        let request = scene.clock.poll_request(at(0)).expect("it is due");
+        let stamp = scene.stamp(at(300) + WAY);
+        scene.clock.handle_reply(request.answer(stamp, stamp), at(300) + WAY + WAY).unwrap();
+        assert_eq!(scene.error(), Span::from_millis(150));
+        assert!(!scene.clock.is_ready(scene.clock.latest), "± 170 ms");
+        assert_eq!(scene.clock.poll_deadline(), at(25), "it asks again soon");
+        let sent = at(340);
+        let request = scene.clock.poll_request(sent).expect("it is due");
+        let stamp = scene.stamp(sent + WAY);
+        scene.clock.handle_reply(request.answer(stamp, stamp), sent + WAY + WAY).unwrap();
+        assert!(scene.error().abs() <= Span::from_micros(40), "it steps: {:?}", scene.error());
+        assert_eq!(scene.clock.epoch(), 0);
+        scene.clock.start();
+        scene.ahead += Span::from_millis(-500);
+        while scene.exchange().is_err() {}
+        assert!(scene.error() > Span::from_millis(450), "it slews: {:?}", scene.error());
+    }
+
+    #[test]
+    fn a_starting_clock_is_ready_after_five_exchanges_however_long_the_link() {
+        let mut clock = ClockSync::starting(ClockConfig::default());
+        let mut sent = at(0);
+        for count in 0..5 {
+            assert!(!clock.is_ready(sent), "after {count}");
+            sent = clock.poll_deadline().max(sent);
+            let request = clock.poll_request(sent).expect("it is due");
+            let stamp = SharedInstant::ZERO + (sent.since_zero() + Span::from_millis(400));
+            clock.handle_reply(request.answer(stamp, stamp), sent + Span::from_millis(800)).unwrap();
+            sent += Span::from_millis(800);
+        }
+        assert!(clock.is_ready(sent));
+    }
+
+    #[test]
     fn asking_is_fast_at_first_and_then_relaxed() {
         let mut scene = Scene::new();
         for _ in 0..10 {

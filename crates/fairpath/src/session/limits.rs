@@ -22,10 +22,6 @@ pub const SILENCE_MAX: Span = Span::from_secs(4);
 /// is wrong by half the time that the greeting waited.
 pub const CLOCK_WAIT_MAX: Span = Span::from_secs(2);
 
-/// Datagrams that a client keeps until its clock is good: more than a server sends in a round trip.
-/// Later ones get no receipt, so the server sends their content again.
-pub(super) const EARLY_DATAGRAMS_MAX: usize = 64;
-
 /// Time within which a new connection must send its greeting; then it is closed.
 pub const HELLO_WITHIN: Span = Span::from_secs(5);
 

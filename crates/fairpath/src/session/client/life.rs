@@ -33,7 +33,6 @@ impl<V: Planar> Client<V> {
         }
         self.channel.drop_greetings();
         self.early_unordered.clear();
-        self.early_datagrams.clear();
         self.dispatcher.leave(SERVER);
         // An unanswered greeting is no news for a client without a connection.
         if was_connected || reason.is_some_and(|reason| reason != CloseReason::Silent) {

@@ -80,8 +80,6 @@ pub struct Client<V: Planar> {
     early: BTreeMap<EntityId, Replica<V>>,
     /// Independent messages that came before the greeting or the clock's synchronisation.
     early_unordered: Vec<Vec<u8>>,
-    /// Datagrams that came before the clock's synchronisation, and when.
-    early_datagrams: Vec<(Vec<u8>, LocalInstant)>,
     ids: VecDeque<Range<u32>>,
     /// The rates beyond which the server would close the connection.
     requests: Bucket,
@@ -191,7 +189,6 @@ impl<V: Planar> Client<V> {
             clock_read: None,
             early: BTreeMap::new(),
             early_unordered: Vec::new(),
-            early_datagrams: Vec::new(),
             ids: VecDeque::new(),
             requests: bucket(REQUESTS_PER_SEC, REQUESTS_BURST),
             calls: bucket(CALLS_PER_SEC, CALLS_BURST),
@@ -537,9 +534,17 @@ impl<V: Planar> Client<V> {
     pub fn handle_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
         let Some(now) = self.heard(now) else { return };
         if !self.is_synchronised {
-            return self.keep_datagram(bytes, now.local);
+            return match self.channel.handle_time_only(bytes) {
+                Ok(replies) => replies.into_iter().for_each(|reply| self.handle_time(reply, now.local)),
+                Err(reason) => self.close(reason, now.local),
+            };
         }
-        self.apply_datagram(bytes, now, now);
+        let precision = self.config.protocol.precision();
+        match self.channel.handle_datagram(&mut self.dispatcher, SERVER, precision, bytes, now) {
+            Ok(Some(incoming)) => self.reconcile(incoming, now),
+            Ok(None) => {}
+            Err(reason) => self.close(reason, now.local),
+        }
     }
 
     /// Handles the passing of time: call it when [`poll_deadline`](Self::poll_deadline) is reached.
@@ -700,15 +705,6 @@ impl<V: Planar> Client<V> {
         }
         self.heard_at = now;
         self.clock_now(now)
-    }
-
-    fn apply_datagram(&mut self, bytes: &[u8], arrived: Now, now: Now) {
-        let precision = self.config.protocol.precision();
-        match self.channel.handle_datagram(&mut self.dispatcher, SERVER, precision, bytes, now) {
-            Ok(Some(incoming)) => self.reconcile(incoming, arrived, now),
-            Ok(None) => {}
-            Err(reason) => self.close(reason, now.local),
-        }
     }
 
     /// Sends a request to the server.

@@ -8,8 +8,7 @@ use crate::number::EntityId;
 use crate::place::{Acceptance, Arrival, Replica};
 use crate::session::channel::Incoming;
 use crate::session::limits::{
-    CLOCK_WAIT_MAX, EARLY_DATAGRAMS_MAX, EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX,
-    OUTBOX_MESSAGES_MAX,
+    CLOCK_WAIT_MAX, EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
 };
 use crate::session::message::{Announcement, Call, Group, Message, Outcome, Welcome};
 use crate::session::{Class, CloseReason, Party, Refusal};
@@ -18,16 +17,16 @@ use crate::vector::Planar;
 use crate::wire::StaleSet;
 
 impl<V: Planar> Client<V> {
-    /// Applies one datagram, which `arrived` now or earlier: accepts motion, values and calls that
-    /// are newer, and books the receipt that tells the server which DR vectors were outdated.
-    pub(super) fn reconcile(&mut self, incoming: Incoming<V>, arrived: Now, now: Now) {
+    /// Applies one datagram: accepts motion, values and calls that are newer, and books the receipt
+    /// that tells the server which DR vectors were outdated.
+    pub(super) fn reconcile(&mut self, incoming: Incoming<V>, now: Now) {
         let mut stale = StaleSet::NONE;
         for (place, vector) in incoming.vectors.iter().enumerate() {
             if self.accept(vector, incoming.header.sent_at, now) != Acceptance::Used {
                 stale.insert(place);
             }
         }
-        self.channel.owe_receipt(&incoming, stale, arrived);
+        self.channel.owe_receipt(&incoming, stale, now);
         for reply in &incoming.clock {
             self.handle_time(*reply, now.local);
         }
@@ -91,31 +90,6 @@ impl<V: Planar> Client<V> {
         self.events.push_back(ClientEvent::Connected(identity.client));
         self.open_early_unordered(now.local);
         self.drain_frames(now.local);
-        self.open_early_datagrams(now);
-    }
-
-    /// Takes the time from a datagram that arrived before the clock was good enough, and keeps the
-    /// datagram. It gets its receipt with the session's beginning.
-    pub(super) fn keep_datagram(&mut self, bytes: &[u8], now: LocalInstant) {
-        match self.channel.handle_time_only(bytes) {
-            Ok(replies) => {
-                if self.early_datagrams.len() < EARLY_DATAGRAMS_MAX {
-                    self.early_datagrams.push((bytes.to_vec(), now));
-                }
-                replies.into_iter().for_each(|reply| self.handle_time(reply, now));
-            }
-            Err(reason) => self.close(reason, now),
-        }
-    }
-
-    fn open_early_datagrams(&mut self, now: Now) {
-        for (bytes, arrived_at) in std::mem::take(&mut self.early_datagrams) {
-            if !self.is_connected() {
-                return;
-            }
-            let arrived = Now { local: arrived_at, shared: now.shared - (now.local - arrived_at) };
-            self.apply_datagram(&bytes, arrived, now);
-        }
     }
 
     fn change_state(&mut self, object: EntityId, group: Group) {
