@@ -46,7 +46,7 @@ pub enum Law {
     Types,
     /// Creation value, states and position belong to the same object, whichever id it has.
     Identity,
-    /// An object that enters has a place.
+    /// An object has a place from entering to leaving.
     Entered,
     /// After a restart no object of the old run is left, and states that did not arrive are listed.
     Restart,
