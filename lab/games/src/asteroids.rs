@@ -22,9 +22,9 @@ pub const BULLET_SPEED: f64 = 300.0;
 /// Distance at which a ship's owner sends an update.
 pub const THRESHOLD: f64 = 0.2;
 
-/// A pilot thrusts and coasts for times between these, in seconds: half of the time each.
-const THRUSTS_SECS: [f64; 2] = [0.3, 1.0];
-const COASTS_SECS: [f64; 2] = [0.3, 1.0];
+/// A pilot thrusts and coasts for times between these, in seconds, as in the example.
+const THRUSTS_SECS: [f64; 2] = [0.2, 0.6];
+const COASTS_SECS: [f64; 2] = [2.0, 4.0];
 /// A pilot fires and pauses for times between these, in seconds.
 const FIRES_SECS: [f64; 2] = [0.5, 1.5];
 const PAUSES_SECS: [f64; 2] = [0.5, 1.5];

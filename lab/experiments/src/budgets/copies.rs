@@ -86,6 +86,18 @@ impl CountingScheduler {
         self.claimed.extend(waiting.map(|receiver| (context.entity, receiver)));
     }
 
+    fn forget(&mut self, pairs: &[(EntityId, ReceiverId)]) {
+        for pair in pairs {
+            self.sent.remove(pair);
+            self.claimed.remove(pair);
+        }
+    }
+
+    fn forget_where(&mut self, is_gone: impl Fn(&(EntityId, ReceiverId)) -> bool) {
+        self.sent.retain(|pair, _| !is_gone(pair));
+        self.claimed.retain(|pair| !is_gone(pair));
+    }
+
     fn reason(&mut self, pair: (EntityId, ReceiverId)) -> CopyReason {
         let newest = self.newest.get(&pair.0).copied().unwrap_or(SharedInstant::ZERO);
         let is_claimed = self.claimed.remove(&pair);
@@ -127,16 +139,18 @@ impl Scheduler<Vec2> for CountingScheduler {
     }
 
     fn on_removed(&mut self, removed: Removed) {
-        let is_gone = |(entity, receiver): &(EntityId, ReceiverId)| match removed {
-            Removed::Entity(gone) => *entity == gone,
-            Removed::Receiver(gone) => *receiver == gone,
-            Removed::Pair(about, to) => (*entity, *receiver) == (about, to),
-        };
-        if let Removed::Entity(gone) = removed {
-            self.newest.remove(&gone);
+        match removed {
+            Removed::Pair(about, to) => self.forget(&[(about, to)]),
+            Removed::Receiver(gone) => self.forget_where(|(_, receiver)| *receiver == gone),
+            Removed::Entity(gone) => {
+                self.newest.remove(&gone);
+                let of_entity = (gone, ReceiverId(0))..=(gone, ReceiverId(u32::MAX));
+                let sent: Vec<_> = self.sent.range(of_entity.clone()).map(|(pair, _)| *pair).collect();
+                let claimed: Vec<_> = self.claimed.range(of_entity).copied().collect();
+                self.forget(&sent);
+                self.forget(&claimed);
+            }
         }
-        self.sent.retain(|pair, _| !is_gone(pair));
-        self.claimed.retain(|pair| !is_gone(pair));
         self.inner.on_removed(removed);
     }
 }

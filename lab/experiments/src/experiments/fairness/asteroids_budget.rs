@@ -24,7 +24,7 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
                 scheduler has budgets from a tenth of a DR vector per trigger and receiver to one, which is enough for all. Errors are \
                 distances between where a client places an object and where it truly is, per class and receiver; bytes are all that the \
                 server sends to a client.",
-        options: &[RunOption::Seed, RunOption::Seconds],
+        options: &[RunOption::Seed],
         ..Declaration::EMPTY
     },
     run,
@@ -33,10 +33,12 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
 const PLAYERS: [usize; 3] = [3, 8, 32];
 const LOSSES: [f64; 2] = [0.0, 0.05];
 /// DR vectors per trigger and receiver.
-const SHARES: [f64; 5] = [0.1, 0.2, 0.5, 0.75, 1.0];
+const SHARES: [f64; 6] = [0.1, 0.2, 0.33, 0.5, 0.75, 1.0];
 /// Session budgets, as parts of the bytes that broadcast takes.
 const BYTE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.75];
-const LENGTH: Span = Span::from_secs(30);
+/// How long a game is measured; half as long with more than [`MANY`] players.
+const LENGTH: Span = Span::from_secs(20);
+const MANY: usize = 16;
 
 const BROADCAST: SchedulerChoice = SchedulerChoice::Broadcast;
 const DETERMINISTIC: SchedulerChoice =
@@ -44,10 +46,9 @@ const DETERMINISTIC: SchedulerChoice =
 const ERROR_INDEX: SchedulerChoice = SchedulerChoice::ErrorIndex { fairness: 1.0 };
 
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
-    let length = settings.length.unwrap_or(LENGTH);
     let series = Series::all();
     progress.begin("games of broadcast", series.len() as u64);
-    let scene = |series: &Series, scheduler| series.scene(scheduler, length, settings.seed);
+    let scene = |series: &Series, scheduler| series.scene(scheduler, settings.seed);
     let broadcasts =
         map_in_order(&series, progress, |series| scene(series, SceneScheduler::new(BROADCAST, 1.0)).play());
     let planned: Vec<(usize, SceneScheduler)> = broadcasts.iter().enumerate().flat_map(planned).collect();
@@ -91,8 +92,9 @@ impl Series {
         all
     }
 
-    fn scene(&self, scheduler: SceneScheduler, length: Span, seed: u64) -> BudgetScene {
+    fn scene(&self, scheduler: SceneScheduler, seed: u64) -> BudgetScene {
         let Self { players, loss, has_bullets } = *self;
+        let length = if players > MANY { LENGTH.scaled(0.5) } else { LENGTH };
         BudgetScene { players, loss, has_bullets, scheduler, length, seed }
     }
 
