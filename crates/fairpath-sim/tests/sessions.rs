@@ -9,6 +9,8 @@ mod budget;
 mod calls;
 #[path = "sessions/hostile.rs"]
 mod hostile;
+#[path = "sessions/interest.rs"]
+mod interest;
 #[path = "sessions/laws.rs"]
 mod laws;
 #[path = "sessions/life.rs"]

@@ -9,6 +9,7 @@ mod crowd;
 mod error;
 mod fleet;
 mod hostile;
+mod interest;
 mod measure;
 mod memory;
 mod middleman;
@@ -27,7 +28,7 @@ use measure::BenchTable;
 /// A bench: its name on the command line, and the function that measures it.
 type BenchEntry = (&'static str, fn() -> BenchTable);
 
-const BENCHES: [BenchEntry; 12] = [
+const BENCHES: [BenchEntry; 13] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
@@ -37,6 +38,7 @@ const BENCHES: [BenchEntry; 12] = [
     ("middleman", middleman::bench),
     ("predict", predict::bench),
     ("congestion", congestion::bench),
+    ("interest", interest::bench),
     ("memory", memory::bench),
     ("hostile", hostile::bench),
     ("time-warp", time_warp::bench),

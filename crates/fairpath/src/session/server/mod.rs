@@ -4,6 +4,7 @@ mod attach;
 mod config;
 mod event;
 mod frame;
+mod interest;
 mod life;
 mod member;
 mod object;
@@ -40,6 +41,7 @@ use crate::schedule::{Dispatcher, Scheduler};
 use crate::state::{Observation, State};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
+use interest::Stillness;
 use member::Member;
 use object::{Object, Role};
 
@@ -59,6 +61,7 @@ pub struct Server<V: Planar> {
     scope_at: SharedInstant,
     /// The first client of the next scope check.
     scope_from: ClientId,
+    stillness: Stillness,
     admission: Box<dyn Admission>,
     relay: Relay,
     connections: BTreeMap<ConnectionId, Connection>,
@@ -97,6 +100,7 @@ impl<V: Planar> Server<V> {
             scope: None,
             scope_at: SharedInstant::from_micros(i64::MIN),
             scope_from: ClientId(0),
+            stillness: Stillness::default(),
             admission: Box::new(AdmitAll),
             relay: Relay::new(),
             connections: BTreeMap::new(),

@@ -1,5 +1,6 @@
 //! Handling of clients' datagrams and requests.
 
+use super::interest::rests_as_before;
 use super::object::{Object, Role};
 use super::{Server, ServerEvent};
 use crate::dr_vector::DrVector;
@@ -176,6 +177,9 @@ impl<V: Planar> Server<V> {
 
     /// Passes a DR vector to the dispatcher, for every viewer of the object.
     pub(super) fn spread_motion(&mut self, vector: &DrVector<V>, reason: TriggerReason, now: SharedInstant) {
+        if !self.dispatcher.newest(vector.entity).is_some_and(|before| rests_as_before(before, vector)) {
+            self.stillness.on_change();
+        }
         self.follow_parent(vector, now);
         self.dispatcher.on_generated(vector, reason, now);
         let Some(object) = self.objects.get_mut(&vector.entity) else { return };
