@@ -98,14 +98,21 @@ fn widest_axis<V: Vector>(points: &[Point<V>]) -> usize {
     widths.reduce(|widest, next| if next.1 > widest.1 { next } else { widest }).map_or(0, |(axis, _)| axis)
 }
 
-/// Returns the points below the middle one, the middle one and those above it; `None` for a leaf.
-fn parts<V>(points: &[Point<V>]) -> Option<(&[Point<V>], &Point<V>, &[Point<V>])> {
+/// A part of the tree that is no leaf: the middle point, and the points on both sides of it.
+struct Branch<'a, V> {
+    low: &'a [Point<V>],
+    middle: &'a Point<V>,
+    high: &'a [Point<V>],
+}
+
+/// Returns the parts of a branch; `None` for a leaf.
+fn branch<V>(points: &[Point<V>]) -> Option<Branch<'_, V>> {
     if points.len() <= LEAF {
         return None;
     }
     let (low, rest) = points.split_at(points.len() / 2);
     let (middle, high) = rest.split_first()?;
-    Some((low, middle, high))
+    Some(Branch { low, middle, high })
 }
 
 /// Returns whether points that are `apart` along one axis are farther than `reach`, by more than
@@ -117,7 +124,7 @@ fn is_beyond(apart: f64, reach: f64) -> bool {
 
 fn collect_within<V: Vector>(points: &[Point<V>], center: V, radius: f64, found: &mut Vec<u32>) {
     let is_near = |point: &&Point<V>| !is_beyond(point.position.distance(center), radius);
-    let Some((low, middle, high)) = parts(points) else {
+    let Some(Branch { low, middle, high }) = branch(points) else {
         return found.extend(points.iter().filter(is_near).map(|point| point.item));
     };
     let axis = usize::from(middle.axis);
@@ -142,7 +149,7 @@ struct NearestSearch<V, F> {
 
 impl<V: Vector, F: Fn(u32) -> bool> NearestSearch<V, F> {
     fn search(&mut self, points: &[Point<V>]) {
-        let Some((low, middle, high)) = parts(points) else {
+        let Some(Branch { low, middle, high }) = branch(points) else {
             return points.iter().for_each(|point| self.offer(point));
         };
         let axis = usize::from(middle.axis);
