@@ -142,7 +142,7 @@ fn without_a_rule_of_the_game_a_claim_takes_the_ball_from_its_owner() {
     world.run_for(Span::from_secs(1), idle);
     let changed = ClientEvent::OwnershipChanged { object: ball, owner: after };
     for index in 0..2 {
-        assert_eq!(client_events(&mut world, index), [changed.clone()]);
+        assert_eq!(client_events(&mut world, index), std::slice::from_ref(&changed));
     }
 }
 
@@ -168,7 +168,7 @@ fn the_servers_own_give_is_reported_to_clients_only() {
     let server_has_it = ServerEvent::OwnershipChanged { object: ball, owner: Party::Server };
     world.client(0).release(ball).expect("its own");
     world.run_for(Span::from_secs(1), idle);
-    assert_eq!(server_events(&mut world), [server_has_it.clone()]);
+    assert_eq!(server_events(&mut world), std::slice::from_ref(&server_has_it));
     world.client(0).claim(ball).expect("seen");
     world.run_for(Span::from_secs(1), idle);
     assert_eq!(server_events(&mut world), [ServerEvent::OwnershipChanged { object: ball, owner: to }]);

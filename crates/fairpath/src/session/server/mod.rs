@@ -126,7 +126,7 @@ impl<V: Planar> Server<V> {
         self
     }
 
-    /// Adds a check of clients' updates.
+    /// Adds a check of clients' updates and claims. The builder of a `NetServer` calls it `interceptor`.
     #[must_use]
     pub fn with_interceptor(mut self, interceptor: impl Interceptor<V> + 'static) -> Self {
         self.interceptors.push(Box::new(interceptor));
