@@ -7,6 +7,7 @@
 //! * [`ConnectionProblem`] says why a connection failed or ended.
 //! * [`ConnectTokens`] admit players, [`Limits`] bound the connections of one address.
 //! * [`lobby`] lists servers and introduces peers, [`NetPeer`] plays without a server ([`mesh`]).
+//! * [`sealed`] carries session datagrams beside QUIC.
 //! * [`middleman`] is the proxy that simulates a bad network.
 //!
 //! In order: true to the simulator (the code that decides live is the code that decides in virtual
@@ -30,6 +31,7 @@ pub mod middleman;
 mod monitor;
 mod pace;
 mod problem;
+pub mod sealed;
 mod sender;
 mod server;
 mod token_bucket;
