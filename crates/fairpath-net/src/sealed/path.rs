@@ -116,7 +116,7 @@ const STABLE_AFTER: Span = Span::from_secs(10);
 /// one, with what [`MARK_EVERY`] adds.
 const SILENT_AFTER_MIN: Span = Span::from_millis(700);
 /// A slow path is given this much beyond its round trip: [`REPORT_WITHIN`] and jitter.
-const SILENT_AFTER_ROUND_TRIP: Span = Span::from_millis(300);
+const SILENT_AFTER_ROUND_TRIP: Span = Span::from_millis(250);
 /// The time in which a doubtful path is probed before the end falls back, so that a few lost
 /// reports do not look like a blocked path.
 const DOUBT_BEFORE: Span = Span::from_millis(400);
@@ -124,8 +124,9 @@ const DOUBT_EVERY: Span = Span::from_millis(130);
 const MARK_EVERY: Span = Span::from_millis(50);
 const MARKS_MAX: usize = 64;
 
-/// Reports ride on datagrams, at most this often: 20 bytes a second.
-const REPORT_EVERY: Span = Span::from_millis(100);
+/// Reports ride on datagrams, at most this often: 27 bytes a second. Just below the 80 ms in which
+/// a client sends receipts, so that each of them takes one.
+const REPORT_EVERY: Span = Span::from_millis(75);
 /// Without a datagram to ride on, a report leaves alone after this time.
 const REPORT_WITHIN: Span = Span::from_millis(150);
 

@@ -201,7 +201,7 @@ fn sealed_packets_are_used_as_soon_as_a_challenge_is_echoed() {
 }
 
 #[test]
-fn reports_cost_less_than_two_bytes_for_each_tenth_of_a_second() {
+fn reports_ride_on_datagrams_and_cost_less_than_27_bytes_a_second() {
     let mut world = World::new(30);
     world.run(1_000).watch().run(10_000);
     assert_eq!(world.probes, 0, "everything rides on datagrams");
@@ -211,7 +211,7 @@ fn reports_cost_less_than_two_bytes_for_each_tenth_of_a_second() {
     let datagrams = after.datagrams_sent - before.datagrams_sent;
     let bare = datagrams * (19 + b"a session's datagram".len() as u64);
     let reports = after.bytes_sent - before.bytes_sent - bare;
-    assert!((100..=200).contains(&reports), "{reports} bytes in 10 s");
+    assert!((100..=270).contains(&reports), "{reports} bytes in 10 s");
 }
 
 /// Both ways, and each way alone.
