@@ -16,6 +16,7 @@
 
 mod background;
 mod builder;
+mod carrier;
 mod client;
 mod clock;
 mod congestion;
@@ -42,6 +43,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use fairpath::random::Random;
 
 pub use builder::{ClientBuilder, ServerBuilder};
+pub use carrier::Carrier;
 pub use client::{ClientStatus, ClientThread, ConnectError, ConnectionState, NetClient, NetClientConfig};
 pub use clock::Clock;
 pub use congestion::Congestion;
