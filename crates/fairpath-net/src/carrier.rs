@@ -254,3 +254,161 @@ impl SealedCarrier {
         let _ = self.socket.try_send(&transmit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! Goal: datagrams of real connections travel sealed, and in QUIC datagrams when sealed ones are
+    //! blocked. Method: two endpoints on loopback with sorting sockets; one of them plays a server
+    //! that offers sealed datagrams. Nothing is timed: a test waits until it sees what it expects.
+
+    use std::time::Duration;
+
+    use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+
+    use super::*;
+    use crate::congestion::Congestion;
+    use crate::connection::{ALPN_NATIVE, ALPN_SEALED, Connection, transport_config};
+    use crate::identity::{Identity, Trust};
+
+    struct Ends {
+        client: Connection,
+        server: Connection,
+        client_socket: Arc<SortingSocket>,
+        server_socket: Arc<SortingSocket>,
+        server_carrier: Option<Arc<SealedCarrier>>,
+        _endpoints: [quinn::Endpoint; 2],
+    }
+
+    /// Connects two ends. The server knows these protocols.
+    async fn connect(server_alpn: &[&[u8]]) -> Ends {
+        let identity = Identity::local(&["localhost"]).expect("a certificate");
+        let transport = || Arc::new(transport_config(Congestion::default(), Default::default()));
+        let tls = identity.tls(server_alpn, None).expect("TLS");
+        let crypto = QuicServerConfig::try_from(tls).expect("TLS 1.3");
+        let mut config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+        config.transport_config(transport());
+        let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let [client_socket, server_socket] = [(); 2].map(|()| SortingSocket::bind(any).expect("a socket"));
+        let listening = server_socket.endpoint(Some(config)).expect("an endpoint");
+
+        let trust = Trust::Pinned(vec![identity.fingerprint()]);
+        let tls = trust.tls(&[ALPN_SEALED, ALPN_NATIVE], None).expect("TLS");
+        let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3");
+        let mut config = quinn::ClientConfig::new(Arc::new(crypto));
+        config.transport_config(transport());
+        let calling = client_socket.endpoint(None).expect("an endpoint");
+        let address = listening.local_addr().expect("an address");
+        let connecting = calling.connect_with(config, address, "localhost").expect("a valid name");
+        let accepting = async { listening.accept().await.expect("a client").await.expect("a handshake") };
+        let (client, server) = tokio::join!(connecting, accepting);
+
+        let client = Connection::quic(client.expect("a handshake")).with_sealed(&client_socket);
+        let (server, server_carrier) = offer(server, &server_socket);
+        let _endpoints = [calling, listening];
+        Ends { client, server, client_socket, server_socket, server_carrier, _endpoints }
+    }
+
+    /// The server's end: its link is a server's, and the offer leaves.
+    fn offer(
+        quic: quinn::Connection,
+        socket: &Arc<SortingSocket>,
+    ) -> (Connection, Option<Arc<SealedCarrier>>) {
+        let connection = Connection::quic(quic.clone()).with_sealed(socket);
+        let carrier = lock(&socket.sorting).carrier.upgrade();
+        if let Some(carrier) = &carrier {
+            let now = carrier.clock.local();
+            let link = SealedLink::server(&quic, quic.remote_address(), now, unguessable).expect("keys");
+            *lock(&carrier.link) = Some(link);
+            let offer = ControlDatagram::Offer([1, 2, 3, 4]).encode();
+            quic.send_datagram(offer.into()).expect("room");
+        }
+        (connection, carrier)
+    }
+
+    impl Ends {
+        /// Both ends send datagrams and read them until `is_seen` or for half a minute.
+        async fn play_until(&self, is_seen: impl Fn(&Self) -> bool) {
+            let send = async {
+                for nth in 0..3_000_u32 {
+                    if is_seen(self) {
+                        return true;
+                    }
+                    let datagram = [&[9], &nth.to_le_bytes()[..]].concat();
+                    self.client.send_datagram(datagram.clone());
+                    self.server.send_datagram(datagram);
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                false
+            };
+            let read = |connection| async move {
+                while let Ok(bytes) = Connection::read_datagram(connection).await {
+                    assert_eq!((bytes.len(), bytes[0]), (5, 9), "a session's datagram as it was sent");
+                }
+            };
+            let seen = tokio::select! {
+                seen = send => seen,
+                () = read(&self.client) => false,
+                () = read(&self.server) => false,
+                () = self.client.run_sealed() => false,
+                () = self.server.run_sealed() => false,
+            };
+            assert!(seen, "client {:?}", self.client.sealed_statistics());
+        }
+
+        fn received(&self) -> [u64; 2] {
+            [&self.client, &self.server]
+                .map(|end| end.sealed_statistics().map_or(0, |statistics| statistics.datagrams_received))
+        }
+
+        fn block(&self, blocks: bool) {
+            [&self.client_socket, &self.server_socket]
+                .iter()
+                .for_each(|socket| lock(&socket.sorting).blocks_sealed = blocks);
+        }
+    }
+
+    #[tokio::test]
+    async fn datagrams_travel_sealed_and_fall_back_to_quic_when_they_are_blocked() {
+        let ends = connect(&[ALPN_SEALED]).await;
+        ends.play_until(|ends| ends.received().iter().all(|count| *count > 20)).await;
+        ends.block(true);
+        let fell = |ends: &Ends| {
+            [&ends.client, &ends.server]
+                .iter()
+                .all(|end| end.sealed_statistics().is_some_and(|statistics| statistics.falls > 0))
+        };
+        ends.play_until(fell).await;
+        let (sealed, quic) = (ends.received(), ends.server.quic_statistics().frame_rx.datagram);
+        ends.play_until(|ends| ends.server.quic_statistics().frame_rx.datagram > quic + 10).await;
+        assert_eq!(ends.received(), sealed, "nothing sealed arrives");
+        ends.block(false);
+        ends.play_until(|ends| ends.received()[0] > sealed[0] && ends.received()[1] > sealed[1]).await;
+        let drops = ends.server.sealed_statistics().map(|statistics| statistics.drops.total());
+        assert_eq!(drops, Some(0), "every packet was authentic");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_knows_no_sealed_datagrams_is_spoken_to_in_quic_datagrams() {
+        let ends = connect(&[ALPN_NATIVE]).await;
+        assert!(ends.server_carrier.is_none());
+        ends.play_until(|ends| ends.server.quic_statistics().frame_rx.datagram > 10).await;
+        assert_eq!(ends.client.sealed_statistics(), None);
+    }
+
+    #[tokio::test]
+    async fn garbage_on_the_socket_is_dropped_and_counted() {
+        let ends = connect(&[ALPN_SEALED]).await;
+        ends.play_until(|ends| ends.received().iter().all(|count| *count > 0)).await;
+        let stranger = std::net::UdpSocket::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a socket");
+        let server = ends.server_socket.local_addr().expect("an address");
+        let others = lock(&ends.server_socket.sorting).sorter.other;
+        for first in 0..=255 {
+            stranger.send_to(&[first; 60], server).expect("sent");
+        }
+        let counted = |ends: &Ends| lock(&ends.server_socket.sorting).sorter.other >= others + 64;
+        ends.play_until(counted).await;
+        let statistics = ends.server.sealed_statistics().expect("sealed");
+        assert!(statistics.drops.total() > 0, "{statistics:?}");
+        assert_eq!(statistics.moves, 0);
+    }
+}

@@ -21,7 +21,8 @@ use crate::carrier::{Carrier, SortingSocket};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::connection::{
-    ALPN_NATIVE, ALPN_SEALED, Connection, Inbound, ReceiveStream, SendStream, Transport, listen, transport_config,
+    ALPN_NATIVE, ALPN_SEALED, Connection, Inbound, ReceiveStream, SendStream, Transport, listen,
+    transport_config,
 };
 use crate::identity::{Identity, Trust, unguessable};
 use crate::lock;
@@ -612,7 +613,8 @@ impl Connector {
             }
             #[cfg(feature = "web")]
             Transport::WebTransport => {
-                let tls = config.trust.tls(&[crate::connection::ALPN_WEB], None).map_err(ConnectError::Trust)?;
+                let tls =
+                    config.trust.tls(&[crate::connection::ALPN_WEB], None).map_err(ConnectError::Trust)?;
                 let web = wtransport::ClientConfig::builder()
                     .with_bind_address(any)
                     .with_custom_tls_and_transport(tls, transport_config(config.congestion, config.budget))
@@ -623,7 +625,8 @@ impl Connector {
         }
     }
 
-    /// Connects from an existing socket. Shows `identity` to servers that ask for a certificate.
+    #[cfg(feature = "peer")]
+    /// Connects from an existing socket, with QUIC datagrams only. Shows `identity` to servers that ask for a certificate.
     pub(crate) fn from_endpoint(
         endpoint: quinn::Endpoint,
         routes: Arc<Routes>,
@@ -633,6 +636,7 @@ impl Connector {
         Self::quic(endpoint, None, routes, config, identity)
     }
 
+    /// Connects from an endpoint. With its socket it uses sealed datagrams where the server does.
     fn quic(
         endpoint: quinn::Endpoint,
         socket: Option<Arc<SortingSocket>>,
@@ -660,10 +664,11 @@ impl Connector {
                 let connecting = endpoint.connect_with(config.clone(), address, name);
                 let connecting = connecting.map_err(|_| ConnectionProblem::Unreachable)?;
                 let problem = |error| ConnectionProblem::of_quic(&error, None, *is_pinned);
-                let connection = Connection::quic(connecting.await.map_err(|error| match problem(error) {
-                    ConnectionProblem::Lost => ConnectionProblem::NoAnswer,
-                    problem => problem.before_session(),
-                })?);
+                let connection =
+                    Connection::quic(connecting.await.map_err(|error| match problem(error) {
+                        ConnectionProblem::Lost => ConnectionProblem::NoAnswer,
+                        problem => problem.before_session(),
+                    })?);
                 match socket {
                     Some(socket) => connection.with_sealed(socket),
                     None => connection,

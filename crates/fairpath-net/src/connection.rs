@@ -203,7 +203,7 @@ impl Connection {
         drop(self.quic.send_datagram(Bytes::from(bytes)));
     }
 
-    async fn read_datagram(&self) -> Result<Bytes, ConnectionLost> {
+    pub(crate) async fn read_datagram(&self) -> Result<Bytes, ConnectionLost> {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {
             return Ok(web.receive_datagram().await?.payload());
@@ -222,7 +222,7 @@ impl Connection {
     }
 
     /// Keeps the path of sealed datagrams alive. Never completes.
-    async fn run_sealed(&self) {
+    pub(crate) async fn run_sealed(&self) {
         match &self.sealed {
             Some(sealed) => sealed.run().await,
             None => std::future::pending().await,

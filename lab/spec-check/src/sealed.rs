@@ -114,8 +114,7 @@ fn export(secret: &[u8], label: &[u8], context: &[u8]) -> Vec<u8> {
 /// HKDF-Expand-Label of RFC 8446, section 7.1: one block of HKDF suffices.
 fn expand_label(secret: &[u8], label: &[u8], context: &[u8], length: u8) -> Vec<u8> {
     let label = [b"tls13 ", label].concat();
-    let info =
-        [&[0, length, label.len() as u8], &label[..], &[context.len() as u8], context, &[1]].concat();
+    let info = [&[0, length, label.len() as u8], &label[..], &[context.len() as u8], context, &[1]].concat();
     let block = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), &info);
     block.as_ref()[..length.into()].to_vec()
 }

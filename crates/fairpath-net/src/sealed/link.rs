@@ -86,7 +86,9 @@ impl SealedLink {
         self.statistics.bytes_received += bytes as u64;
         let newest_sent = self.sealer.next_number().saturating_sub(1);
         self.path.on_opened(now, &opened.content, opened.is_newest, newest_sent);
-        let (Content::Datagram(datagram) | Content::Report(_, datagram)) = opened.content else { return None };
+        let (Content::Datagram(datagram) | Content::Report(_, datagram)) = opened.content else {
+            return None;
+        };
         let is_report_alone = datagram.is_empty() && matches!(opened.content, Content::Report(..));
         self.statistics.datagrams_received += u64::from(!is_report_alone);
         (!is_report_alone).then_some(datagram)

@@ -255,8 +255,8 @@ impl Path {
 
     /// Whether a datagram that leaves now takes the owed report along. If so, it counts as sent.
     pub fn take_report(&mut self, now: LocalInstant) -> bool {
-        let is_due =
-            self.report.owed_since.is_some() && self.report.reported_at.is_none_or(|at| now - at >= REPORT_EVERY);
+        let is_due = self.report.owed_since.is_some()
+            && self.report.reported_at.is_none_or(|at| now - at >= REPORT_EVERY);
         if is_due {
             self.report.settle(now);
         }

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::content::FirstByte;
-use super::{Content, Direction, EPOCH_PACKETS, EPOCH_PACKETS_MAX, Exporter, NUMBER_BYTES, NoKey, PacketKey, Tag};
+use super::{
+    Content, Direction, EPOCH_PACKETS, EPOCH_PACKETS_MAX, Exporter, NUMBER_BYTES, NoKey, PacketKey, Tag,
+};
 
 /// Makes the packets of one direction of a connection.
 ///

@@ -225,7 +225,10 @@ fn sorting_keeps_quic_and_hands_over_sealed_packets_each_in_order() {
             let segments = buffer.chunks(stride).map(<[u8]>::to_vec);
             segments.filter(move |segment| form.contains(&(segment[0] >> 6))).collect::<Vec<_>>()
         };
-        prop_assert_eq!(sorted[..kept].chunks(stride).map(<[u8]>::to_vec).collect::<Vec<_>>(), of_form(&[1, 3]));
+        prop_assert_eq!(
+            sorted[..kept].chunks(stride).map(<[u8]>::to_vec).collect::<Vec<_>>(),
+            of_form(&[1, 3])
+        );
         prop_assert_eq!(&handed, &of_form(&[2]));
         let counted = [sorter.quic, sorter.sealed, sorter.other].iter().sum::<u64>();
         prop_assert_eq!(counted, buffer.chunks(stride).count() as u64);

@@ -60,9 +60,8 @@ impl World {
         let mut draws = Random::from_seed(9);
         let mut more = Random::from_seed(10);
         let server = SealedLink::server(&EXPORTER, HOME.into(), now, move || draws.bits().to_le_bytes());
-        let client = SealedLink::client(&EXPORTER, [1; 4], SERVER.into(), now, move || {
-            more.bits().to_le_bytes()
-        });
+        let client =
+            SealedLink::client(&EXPORTER, [1; 4], SERVER.into(), now, move || more.bits().to_le_bytes());
         let mut ends = [server.expect("keys"), client.expect("keys")];
         ends.iter_mut().for_each(|end| end.on_round_trip(Span::from_millis(2 * delay_ms)));
         Self {
