@@ -192,7 +192,7 @@ impl SealedCarrier {
     /// Sends what the path itself wants to send, for as long as the connection lives.
     pub(crate) async fn run(&self) {
         loop {
-            let deadline = self.pump().map(|at| tokio::time::Instant::from_std(at));
+            let deadline = self.pump().map(tokio::time::Instant::from_std);
             let changed = self.changed.notified();
             match deadline {
                 None => changed.await,

@@ -6,8 +6,8 @@ use fairpath::time::{LocalInstant, Span};
 ///
 /// A queue that fills on the way delays every packet before it drops one. While the round trip is
 /// well above the least one of the last 10 to 20 s, the share falls by a fifth every 250 ms, down
-/// to a quarter; otherwise it rises by a twentieth. The session applies the share to its byte
-/// budget: a sender that only held packets back would make them old.
+/// to a quarter; otherwise it rises by a twentieth. The share is for the session's byte
+/// budget: a sender that only held packets back would make them old. No session applies it yet.
 ///
 /// A path that becomes longer for good costs a sender up to 20 s of a smaller budget.
 #[derive(Clone, Debug)]

@@ -47,8 +47,10 @@ pub struct Path {
     report: ReportDuty,
     /// When a packet of the peer was last opened.
     heard_at: LocalInstant,
-    /// When a quiet client last pinged.
+    /// When this end last pinged over QUIC.
     pinged_at: Option<LocalInstant>,
+    /// Whether a client has pinged because it hears nothing.
+    is_quiet: bool,
     falls: u64,
     moves: u64,
 }
@@ -133,7 +135,8 @@ const REPORT_WITHIN: Span = Span::from_millis(150);
 /// A client that hears nothing for this long pings over QUIC, so that QUIC notices if the client's
 /// address has changed, and over the sealed path for the same reason.
 const QUIET_AFTER: Span = Span::from_millis(300);
-/// Further pings of a client that stays quiet. They also keep QUIC's round trip measured.
+/// Pings of both ends while QUIC has nothing else to carry. They keep its round trip measured, which
+/// the receivers' honesty is checked against, and go on while a client stays quiet.
 const PING_EVERY: Span = Span::from_secs(1);
 
 /// Bytes sent to an unproven address for each byte that came from there, as in QUIC.
@@ -165,6 +168,7 @@ impl Path {
             report: ReportDuty::default(),
             heard_at: now,
             pinged_at: None,
+            is_quiet: false,
             falls: 0,
             moves: 0,
         }
@@ -200,7 +204,7 @@ impl Path {
     /// packet that this end has sealed.
     pub fn on_opened(&mut self, now: LocalInstant, content: &Content<'_>, is_newest: bool, newest_sent: u64) {
         self.heard_at = now;
-        self.pinged_at = None;
+        self.is_quiet = false;
         if is_newest {
             // The client is where it was: a packet from another address was a copy.
             self.candidate = None;
@@ -277,8 +281,9 @@ impl Path {
         let is_due = self.ping_at().is_some_and(|at| now >= at);
         if is_due {
             self.pinged_at = Some(now);
+            self.is_quiet = self.side == Side::Client && now - self.heard_at >= QUIET_AFTER;
             // The sealed path has to notice a new address too.
-            self.is_probe_owed = true;
+            self.is_probe_owed |= self.is_quiet;
         }
         is_due
     }
@@ -362,8 +367,10 @@ impl Path {
     }
 
     fn ping_at(&self) -> Option<LocalInstant> {
-        let waits = self.side == Side::Client && matches!(self.state, State::InUse { .. });
-        waits.then(|| self.pinged_at.map_or(self.heard_at + QUIET_AFTER, |at| at + PING_EVERY))
+        let State::InUse { since } = self.state else { return None };
+        let regular = self.pinged_at.map_or(since, |at| at + PING_EVERY);
+        let hears = self.side == Side::Server || self.is_quiet;
+        Some(if hears { regular } else { regular.min(self.heard_at + QUIET_AFTER) })
     }
 
     /// When this end falls back, if no report comes before.

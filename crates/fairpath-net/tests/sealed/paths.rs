@@ -45,7 +45,7 @@ struct World {
     gap_ms: [i64; 2],
     by_quic: [u64; 2],
     by_sealed: [u64; 2],
-    quic_pings: u64,
+    quic_pings: [u64; 2],
     probes: u64,
     /// Bytes to and from each address at the client's side of the network.
     bytes_to: BTreeMap<SocketAddr, usize>,
@@ -77,7 +77,7 @@ impl World {
             gap_ms: [0; 2],
             by_quic: [0; 2],
             by_sealed: [0; 2],
-            quic_pings: 0,
+            quic_pings: [0; 2],
             probes: 0,
             bytes_to: BTreeMap::new(),
             bytes_from: BTreeMap::new(),
@@ -98,7 +98,7 @@ impl World {
     /// Forgets what was measured.
     fn watch(&mut self) -> &mut Self {
         (self.gap_ms, self.by_quic, self.by_sealed) = ([0; 2], [0; 2], [0; 2]);
-        (self.quic_pings, self.probes) = (0, 0);
+        (self.quic_pings, self.probes) = ([0; 2], 0);
         self.arrived_ms = [self.now_ms; 2];
         self
     }
@@ -128,7 +128,7 @@ impl World {
     fn send_signals(&mut self) {
         let now = self.now();
         for way in [TO_CLIENT, TO_SERVER] {
-            self.quic_pings += u64::from(self.ends[way].poll_quic_ping(now));
+            self.quic_pings[way] += u64::from(self.ends[way].poll_quic_ping(now));
             let mut packet = Vec::new();
             while let Some(to) = self.ends[way].poll_transmit(now, &mut packet) {
                 self.probes += 1;
@@ -286,9 +286,19 @@ fn a_client_that_moves_is_followed_after_its_proof() {
 #[test]
 fn a_client_that_hears_nothing_pings_over_quic_within_300_ms() {
     let mut world = World::new(20);
-    world.run(5_000).blocks = [true, false];
+    // Between two of the pings that leave every second.
+    world.run(5_200).watch().run(350);
+    assert_eq!(world.quic_pings, [0; 2]);
+    world.run(1_000).blocks = [true, false];
     world.watch().run(350);
-    assert_eq!(world.quic_pings, 1);
+    assert_eq!(world.quic_pings, [0, 1]);
+}
+
+#[test]
+fn both_ends_ping_over_quic_every_second_so_that_its_round_trip_stays_measured() {
+    let mut world = World::new(20);
+    world.run(1_000).watch().run(60_000);
+    assert!(world.quic_pings.iter().all(|pings| (59..=61).contains(pings)), "{:?}", world.quic_pings);
 }
 
 /// An observer that is quicker than the client makes the server's packets for the client go nowhere

@@ -103,7 +103,7 @@ fn packet(direction: Direction, epoch: u32, number: u64, content: &Content<'_>) 
 }
 
 fn check(name: &str, reader: &Reader, bytes: &[u8]) {
-    let newest = reader.newest.map_or("none".to_owned(), |number| number.to_string());
+    let newest = reader.newest.map_or_else(|| "none".to_owned(), |number| number.to_string());
     let direction = u8::from(reader.direction == Direction::ToServer);
     let given = format!(
         "sealed\nsecret {}\ndirection {direction}\nepoch {}\nnewest {newest}\n",
