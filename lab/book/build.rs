@@ -10,14 +10,15 @@ fn main() {
     collect(&book, &mut pages);
     pages.sort();
 
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut list = String::new();
     for page in &pages {
-        let (name, path) = (module_name(page, &root), page.display());
-        let _ = writeln!(list, "#[doc = include_str!({:?})]\npub mod {name} {{}}", path.to_string());
-        println!("cargo::rerun-if-changed={path}");
+        let name = module_name(page, &root);
+        println!("cargo::rerun-if-changed={}", page.display());
+        let path = with_included_files(page, &folder.join(&name)).display().to_string();
+        let _ = writeln!(list, "#[doc = include_str!({path:?})]\npub mod {name} {{}}");
     }
     println!("cargo::rerun-if-changed={}", book.display());
-    let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     std::fs::write(folder.join("pages.rs"), list).expect("OUT_DIR can be written");
 }
 
@@ -32,6 +33,28 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) {
             pages.push(path);
         }
     }
+}
+
+/// Returns a page in which every `{{#include FILE}}` is replaced by the file, as mdBook does: the page
+/// itself if it has none, else `copy`.
+fn with_included_files(page: &Path, copy: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(page).expect("a page is text");
+    let mut parts = text.split("{{#include ");
+    let mut expanded = parts.next().unwrap_or_default().to_owned();
+    if expanded.len() == text.len() {
+        return page.to_owned();
+    }
+    for part in parts {
+        let (file, rest) = part.split_once("}}").expect("an include is closed by }}");
+        let file = page.parent().expect("a page lies in a folder").join(file);
+        println!("cargo::rerun-if-changed={}", file.display());
+        let included = std::fs::read_to_string(&file);
+        let included = included.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        expanded += included.trim_end();
+        expanded += rest;
+    }
+    std::fs::write(copy, expanded).expect("OUT_DIR can be written");
+    copy.to_owned()
 }
 
 /// Returns the page's path as a module name, so that a failing sample names its page.

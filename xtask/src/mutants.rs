@@ -73,6 +73,80 @@ const MUTANTS: &[Mutant] = &[
         right: "self.unordered_waiting = self.unordered.keys().copied().collect();",
         wrong: "self.unordered_waiting.retain(|number| self.unordered.contains_key(number));",
     },
+    Mutant {
+        name: "parents: a rider is placed without its parent's turn",
+        file: "crates/fairpath/src/session/attach.rs",
+        right: "(state, parent) = (state.carried_by(&frame), next);",
+        wrong: "(state, parent) = (state.carried_by(&State { orientation: V::level(0.0), ..frame }), next);",
+    },
+    Mutant {
+        name: "parents: a rider's threshold is not measured in its parent's axes",
+        file: "crates/fairpath/src/owner.rs",
+        right: "Observation::Moved(state) => self.trigger.check(state, exported, at).or_else(|| {",
+        wrong: "Observation::Moved(state) => self.trigger.check(&State { position: state.position \
+                * if self.parent.is_some() { -1.0 } else { 1.0 }, ..*state }, exported, at).or_else(|| {",
+    },
+    Mutant {
+        name: "parents: another parent is not exported before the next trigger",
+        file: "crates/fairpath/src/owner.rs",
+        right: "Observation::Moved(_) if exported.parent != self.parent => Some(TriggerReason::Jumped),",
+        wrong: "Observation::Moved(_) if false => Some(TriggerReason::Jumped),",
+    },
+    Mutant {
+        name: "parents: riders of a destroyed carrier are not shown",
+        file: "crates/fairpath/src/session/client/attach.rs",
+        right: "self.resting.insert(child, state.at_rest());",
+        wrong: "let _ = state;",
+    },
+    Mutant {
+        name: "parents: a rider is not shown before its new parent is known",
+        file: "crates/fairpath/src/session/client/attach.rs",
+        right: "self.adrift.insert(object, Coasting { state, since: now.shared });",
+        wrong: "let _ = Coasting { state, since: now.shared };",
+    },
+    Mutant {
+        name: "types: bytes of another type are accepted",
+        file: "crates/fairpath/src/session/protocol.rs",
+        right: "value_type.is_none_or(|value_type| value_type.decodes(&bytes));",
+        wrong: "value_type.is_none_or(|value_type| value_type.decodes(&bytes) || !bytes.is_empty());",
+    },
+    Mutant {
+        name: "paging: an object is announced without its first state",
+        file: "crates/fairpath/src/session/server/object.rs",
+        right: "motion: motion.unwrap_or_default(),",
+        wrong: "motion: motion.map(|_| Vec::new()).unwrap_or_default(),",
+    },
+    Mutant {
+        name: "paging: only the first page is announced",
+        file: "crates/fairpath/src/session/server/waiting.rs",
+        right: "if !member.channel.has_room_for_page(Now::synchronised(now)) {",
+        wrong: "if !member.channel.has_room_for_page(Now::synchronised(now)) {\n\
+                member.waiting = Waiting::default();",
+    },
+    Mutant {
+        name: "ids: an id is used again at once",
+        file: "crates/fairpath/src/session/id_blocks.rs",
+        right: "self.resting.push_back((now + Self::REST, first));",
+        wrong: "self.resting.push_back((now, first));",
+    },
+    Mutant {
+        name: "restart: a server that restarts says that the session has ended",
+        file: "crates/fairpath-sim/src/session/mod.rs",
+        right: "self.send(SERVER, to, Packet::close(connection, Some(reason)));",
+        wrong: "self.send(SERVER, to, Packet::close(connection, Some(reason).and(Some(CloseReason::Finished))));",
+    },
+    Mutant {
+        name: "restart: a client gives up its session when the server announces a restart",
+        file: "crates/fairpath/src/session/error.rs",
+        right: "!matches!(self, Self::Superseded | Self::Silent | Self::NoGreeting | Self::Restarting)",
+        wrong: "!matches!(self, Self::Superseded | Self::Silent | Self::NoGreeting)",
+    },
+    Mutant {
+        name: "undelivered: values have no type",
+        file: "crates/fairpath/src/session/undelivered.rs",
+        right: "let class = (self.class_of)(object);",
+        wrong: "let class = (self.class_of)(object).filter(|_| false);",
+    },
 ];
 
 /// The number of seeds after which a mutant counts as missed.

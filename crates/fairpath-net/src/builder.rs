@@ -93,7 +93,8 @@ impl<V: Planar> ServerBuilder<V> {
         self.edit("scope", |session| session.with_scope(scope))
     }
 
-    /// Adds a check of clients' updates. Default: none.
+    /// Adds a check of clients' updates and claims, such as `SpeedCheck`. Each call adds one more.
+    /// Default: none.
     pub fn interceptor(self, interceptor: impl Interceptor<V> + 'static) -> Self {
         self.edit("interceptor", |session| session.with_interceptor(interceptor))
     }

@@ -17,16 +17,19 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 
 use crate::background::{Background, CHECK_EVERY, CLOSE_WITHIN};
+use crate::carrier::{Carrier, SortingSocket};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::connection::{
-    ALPN_NATIVE, Connection, Inbound, ReceiveStream, SendStream, Transport, listen, transport_config,
+    ALPN_NATIVE, ALPN_SEALED, Connection, Inbound, ReceiveStream, SendStream, Transport, listen,
+    transport_config,
 };
 use crate::identity::{Identity, Trust, unguessable};
 use crate::lock;
 use crate::monitor::{Held, InFrame, Monitor, Watched};
 use crate::pace::{Pause, pause};
 use crate::problem::ConnectionProblem;
+use crate::sealed::LinkStatistics;
 use crate::sender::{ClientOutbound, Departures, PeerSender, SendProgress};
 
 /// How a client connects to its server.
@@ -40,6 +43,9 @@ pub struct NetClientConfig {
     /// The protocol of the connection. Default [`Transport::Quic`]. A native client uses
     /// WebTransport only to test what browsers do.
     pub transport: Transport,
+    /// What carries the session's datagrams. Default [`Carrier::QuicOnly`]. WebTransport and mesh
+    /// peers always use QUIC datagrams.
+    pub carrier: Carrier,
     /// The congestion controller: how many bytes may be in flight.
     pub congestion: Congestion,
     /// The send budget, for [`Congestion::Steady`]. Set it to the session's budget. Default
@@ -65,6 +71,7 @@ impl NetClientConfig {
             trust,
             server_name: "localhost".into(),
             transport: Transport::Quic,
+            carrier: Carrier::default(),
             congestion: Congestion::default(),
             budget: Budget::default(),
             connect_within: Duration::from_secs(5),
@@ -145,10 +152,13 @@ pub struct ClientStatus {
     pub server: Option<SocketAddr>,
     /// Connections so far, this one included.
     pub connections: u32,
-    /// The session's counters.
+    /// The session's counters. They start anew with each session, and go on when one is resumed.
     pub session: Statistics,
     /// How datagrams left on this connection.
     pub departures: Departures,
+    /// What was sent and received beside QUIC on this connection. `None` without
+    /// [`Carrier::Sealed`], or if the server does not offer it.
+    pub sealed: Option<LinkStatistics>,
     /// UDP payload bytes sent on this connection, QUIC's own included.
     pub udp_bytes_sent: u64,
     /// UDP payload bytes received on this connection, QUIC's own included.
@@ -386,14 +396,17 @@ impl<V: Planar> SharedClient<V> {
     pub(crate) fn status(&self) -> ClientStatus {
         let inner = self.inner.lock_for("status");
         let quic = inner.sender.as_ref().map(|sender| sender.connection().quic_statistics());
+        let sealed = inner.sender.as_ref().and_then(|sender| sender.connection().sealed_statistics());
+        let beside = sealed.unwrap_or_default();
         ClientStatus {
             connection_state: self.connection_state(),
             server: inner.sender.as_ref().map(|sender| sender.connection().address()),
             connections: inner.connections,
             session: inner.session.statistics(),
             departures: inner.sender.as_ref().map(PeerSender::departures).unwrap_or_default(),
-            udp_bytes_sent: quic.as_ref().map_or(0, |quic| quic.udp_tx.bytes),
-            udp_bytes_received: quic.as_ref().map_or(0, |quic| quic.udp_rx.bytes),
+            sealed,
+            udp_bytes_sent: quic.as_ref().map_or(0, |quic| quic.udp_tx.bytes) + beside.bytes_sent,
+            udp_bytes_received: quic.as_ref().map_or(0, |quic| quic.udp_rx.bytes) + beside.bytes_received,
         }
     }
 
@@ -534,6 +547,8 @@ async fn run_connection<V: Planar>(
 pub(crate) enum Connector {
     Quic {
         endpoint: quinn::Endpoint,
+        /// The endpoint's socket, if it carries sealed datagrams.
+        socket: Option<Arc<SortingSocket>>,
         config: quinn::ClientConfig,
         routes: Arc<Routes>,
         name: String,
@@ -591,12 +606,15 @@ impl Connector {
         let any = any_local_address(server);
         match config.transport {
             Transport::Quic => {
-                let endpoint = quinn::Endpoint::client(any).map_err(ConnectError::System)?;
-                Self::from_endpoint(endpoint, Arc::new(Routes::new(server)), config, None)
+                let socket = SortingSocket::bind(any).map_err(ConnectError::System)?;
+                let endpoint = socket.endpoint(None).map_err(ConnectError::System)?;
+                let socket = (config.carrier == Carrier::Sealed).then_some(socket);
+                Self::quic(endpoint, socket, Arc::new(Routes::new(server)), config, None)
             }
             #[cfg(feature = "web")]
             Transport::WebTransport => {
-                let tls = config.trust.tls(crate::connection::ALPN_WEB, None).map_err(ConnectError::Trust)?;
+                let tls =
+                    config.trust.tls(&[crate::connection::ALPN_WEB], None).map_err(ConnectError::Trust)?;
                 let web = wtransport::ClientConfig::builder()
                     .with_bind_address(any)
                     .with_custom_tls_and_transport(tls, transport_config(config.congestion, config.budget))
@@ -607,9 +625,21 @@ impl Connector {
         }
     }
 
-    /// Connects from an existing socket. Shows `identity` to servers that ask for a certificate.
+    #[cfg(feature = "peer")]
+    /// Connects from an existing socket, with QUIC datagrams only. Shows `identity` to servers that ask for a certificate.
     pub(crate) fn from_endpoint(
         endpoint: quinn::Endpoint,
+        routes: Arc<Routes>,
+        config: &NetClientConfig,
+        identity: Option<&Identity>,
+    ) -> Result<Self, ConnectError> {
+        Self::quic(endpoint, None, routes, config, identity)
+    }
+
+    /// Connects from an endpoint. With its socket it uses sealed datagrams where the server does.
+    fn quic(
+        endpoint: quinn::Endpoint,
+        socket: Option<Arc<SortingSocket>>,
         routes: Arc<Routes>,
         config: &NetClientConfig,
         identity: Option<&Identity>,
@@ -619,8 +649,9 @@ impl Connector {
             return Err(ConnectError::ServerName(name));
         }
         let transport = transport_config(config.congestion, config.budget);
-        let quic = quic_client_config(&config.trust, ALPN_NATIVE, identity, transport)?;
-        Ok(Self::Quic { endpoint, config: quic, routes, name, is_pinned: config.trust.is_pinned() })
+        let alpn: &[&[u8]] = if socket.is_some() { &[ALPN_SEALED, ALPN_NATIVE] } else { &[ALPN_NATIVE] };
+        let quic = quic_client_config(&config.trust, alpn, identity, transport)?;
+        Ok(Self::Quic { endpoint, socket, config: quic, routes, name, is_pinned: config.trust.is_pinned() })
     }
 
     async fn connect(
@@ -628,15 +659,20 @@ impl Connector {
         failed: u32,
     ) -> Result<(Connection, SendStream, ReceiveStream), ConnectionProblem> {
         let connection = match self {
-            Self::Quic { endpoint, config, routes, name, is_pinned } => {
+            Self::Quic { endpoint, socket, config, routes, name, is_pinned } => {
                 let address = check_route(routes.next(failed))?;
                 let connecting = endpoint.connect_with(config.clone(), address, name);
                 let connecting = connecting.map_err(|_| ConnectionProblem::Unreachable)?;
                 let problem = |error| ConnectionProblem::of_quic(&error, None, *is_pinned);
-                Connection::quic(connecting.await.map_err(|error| match problem(error) {
-                    ConnectionProblem::Lost => ConnectionProblem::NoAnswer,
-                    problem => problem.before_session(),
-                })?)
+                let connection =
+                    Connection::quic(connecting.await.map_err(|error| match problem(error) {
+                        ConnectionProblem::Lost => ConnectionProblem::NoAnswer,
+                        problem => problem.before_session(),
+                    })?);
+                match socket {
+                    Some(socket) => connection.with_sealed(socket),
+                    None => connection,
+                }
             }
             #[cfg(feature = "web")]
             Self::Web { endpoint, server, is_pinned } => {
@@ -669,7 +705,7 @@ fn check_route(address: SocketAddr) -> Result<SocketAddr, ConnectionProblem> {
 
 pub(crate) fn quic_client_config(
     trust: &Trust,
-    alpn: &[u8],
+    alpn: &[&[u8]],
     identity: Option<&Identity>,
     transport: quinn::TransportConfig,
 ) -> Result<quinn::ClientConfig, ConnectError> {

@@ -9,16 +9,21 @@ use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDE
 use fairpath::session::{Budget, CloseReason};
 use fairpath::time::Span;
 use quinn::VarInt;
+use quinn::crypto::rustls::HandshakeData;
 use rustls::pki_types::CertificateDer;
 use tokio::task::JoinSet;
 
+use crate::carrier::{SealedCarrier, SortingSocket};
 use crate::congestion::Congestion;
 use crate::identity::Fingerprint;
 use crate::problem::ConnectionProblem;
+use crate::sealed::{ControlDatagram, LinkStatistics};
 use crate::token_bucket::TokenBucket;
 
 /// The ALPN protocol name of a session over plain QUIC.
 pub(crate) const ALPN_NATIVE: &[u8] = b"fairpath/1";
+/// The same, with [sealed](crate::sealed) datagrams where the server offers them.
+pub(crate) const ALPN_SEALED: &[u8] = b"fairpath/2";
 #[cfg(feature = "web")]
 pub(crate) const ALPN_WEB: &[u8] = wtransport::tls::WEBTRANSPORT_ALPN;
 
@@ -38,6 +43,8 @@ pub(crate) struct Connection {
     quic: quinn::Connection,
     #[cfg(feature = "web")]
     web: Option<wtransport::Connection>,
+    /// Carries datagrams beside QUIC, if both ends know how.
+    sealed: Option<Arc<SealedCarrier>>,
     /// Free space in quinn's datagram buffer while no datagram waits in it.
     empty_buffer_space: usize,
     /// The reason for which this end closed the connection.
@@ -121,8 +128,22 @@ impl Connection {
             quic,
             #[cfg(feature = "web")]
             web: None,
+            sealed: None,
             closed_for: OnceLock::new(),
         }
+    }
+
+    /// Uses sealed datagrams on the socket, if the peer knows them.
+    pub(crate) fn with_sealed(self, socket: &Arc<SortingSocket>) -> Self {
+        let handshake = self.quic.handshake_data().and_then(|data| data.downcast::<HandshakeData>().ok());
+        let is_known = handshake.is_some_and(|data| data.protocol.as_deref() == Some(ALPN_SEALED));
+        let sealed = is_known.then(|| SealedCarrier::attach(socket, self.quic.clone()));
+        Self { sealed, ..self }
+    }
+
+    /// What was sent and received beside QUIC. `None` if the server has not offered it.
+    pub(crate) fn sealed_statistics(&self) -> Option<LinkStatistics> {
+        self.sealed.as_ref().and_then(|sealed| sealed.statistics())
     }
 
     #[cfg(feature = "web")]
@@ -176,15 +197,36 @@ impl Connection {
         if let Some(web) = &self.web {
             return drop(web.send_datagram(bytes));
         }
+        if self.sealed.as_ref().is_some_and(|sealed| sealed.send(&bytes)) {
+            return;
+        }
         drop(self.quic.send_datagram(Bytes::from(bytes)));
     }
 
-    async fn read_datagram(&self) -> Result<Bytes, ConnectionLost> {
+    pub(crate) async fn read_datagram(&self) -> Result<Bytes, ConnectionLost> {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {
             return Ok(web.receive_datagram().await?.payload());
         }
-        Ok(self.quic.read_datagram().await?)
+        let Some(sealed) = &self.sealed else { return Ok(self.quic.read_datagram().await?) };
+        loop {
+            let bytes = tokio::select! {
+                read = self.quic.read_datagram() => read?,
+                bytes = sealed.next() => return Ok(bytes),
+            };
+            if !ControlDatagram::is_control(&bytes) {
+                return Ok(bytes);
+            }
+            sealed.on_control(&bytes);
+        }
+    }
+
+    /// Keeps the path of sealed datagrams alive. Never completes.
+    pub(crate) async fn run_sealed(&self) {
+        match &self.sealed {
+            Some(sealed) => sealed.run().await,
+            None => std::future::pending().await,
+        }
     }
 
     pub(crate) async fn open_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
@@ -290,6 +332,7 @@ pub(crate) async fn listen<I: Inbound>(
         () = listen_to_datagrams(connection, inbound.as_ref()) => None,
         violation = listen_to_stream(stream, inbound.as_ref()) => violation,
         violation = listen_to_unordered(connection, inbound) => violation,
+        () = connection.run_sealed() => None,
     };
     if let Some(reason) = violation {
         inbound.on_violation(reason);

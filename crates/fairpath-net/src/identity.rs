@@ -269,7 +269,7 @@ impl Trust {
     /// The TLS settings of a client for this protocol. Shows `identity` to servers that ask.
     pub(crate) fn tls(
         &self,
-        alpn: &[u8],
+        alpn: &[&[u8]],
         identity: Option<&Identity>,
     ) -> Result<rustls::ClientConfig, rustls::Error> {
         let builder = rustls::ClientConfig::builder_with_provider(provider())
@@ -291,7 +291,7 @@ impl Trust {
             }
             None => builder.with_no_client_auth(),
         };
-        tls.alpn_protocols = vec![alpn.to_vec()];
+        tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         Ok(tls)
     }
 }

@@ -7,6 +7,7 @@
 //! * [`ConnectionProblem`] says why a connection failed or ended.
 //! * [`ConnectTokens`] admit players, [`Limits`] bound the connections of one address.
 //! * [`lobby`] lists servers and introduces peers, [`NetPeer`] plays without a server ([`mesh`]).
+//! * [`sealed`] carries session datagrams beside QUIC.
 //! * [`middleman`] is the proxy that simulates a bad network.
 //!
 //! In order: true to the simulator (the code that decides live is the code that decides in virtual
@@ -15,6 +16,7 @@
 
 mod background;
 mod builder;
+mod carrier;
 mod client;
 mod clock;
 mod congestion;
@@ -30,6 +32,7 @@ pub mod middleman;
 mod monitor;
 mod pace;
 mod problem;
+pub mod sealed;
 mod sender;
 mod server;
 mod token_bucket;
@@ -40,6 +43,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use fairpath::random::Random;
 
 pub use builder::{ClientBuilder, ServerBuilder};
+pub use carrier::Carrier;
 pub use client::{ClientStatus, ClientThread, ConnectError, ConnectionState, NetClient, NetClientConfig};
 pub use clock::Clock;
 pub use congestion::Congestion;

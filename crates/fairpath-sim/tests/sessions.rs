@@ -9,6 +9,8 @@ mod budget;
 mod calls;
 #[path = "sessions/hostile.rs"]
 mod hostile;
+#[path = "sessions/interest.rs"]
+mod interest;
 #[path = "sessions/laws.rs"]
 mod laws;
 #[path = "sessions/life.rs"]
@@ -17,6 +19,8 @@ mod life;
 mod motion;
 #[path = "sessions/objects.rs"]
 mod objects;
+#[path = "sessions/ownership.rs"]
+mod ownership;
 #[path = "sessions/paging.rs"]
 mod paging;
 #[path = "sessions/parents.rs"]

@@ -1,6 +1,10 @@
 //! Identifiers and counters. Numbers wrap only on the wire, and only [`widen`] undoes the wrapping.
 
-/// Identifies an entity, a moving thing. Unique within a session.
+/// Identifies an entity, a moving thing.
+///
+/// In a session it means an object from its creation or `ObjectEntered` to its destruction,
+/// `ObjectLeft` or `SessionLost`. Afterwards it may be given to another object: see
+/// [`ObjectHandle`](crate::session::ObjectHandle).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub u32);
 

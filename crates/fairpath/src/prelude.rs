@@ -4,7 +4,8 @@
 
 pub use crate::number::EntityId;
 pub use crate::session::{
-    Class, ClientEvent, ClientFrame, ClientId, Delivery, Party, Protocol, ServerEvent, ServerFrame, Within,
+    Class, ClientEvent, ClientFrame, ClientId, Delivery, ObjectHandle, Party, Protocol, ServerEvent,
+    ServerFrame, Within,
 };
 pub use crate::state::State;
 pub use crate::steps::FixedSteps;

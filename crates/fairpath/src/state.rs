@@ -27,7 +27,8 @@ impl<V: Vector> State<V> {
         Self { position, velocity, orientation: velocity.facing(), ..Self::default() }
     }
 
-    /// Sets the acceleration.
+    /// Sets the acceleration, per second squared. A
+    /// [`quadratic`](crate::session::Class::quadratic) class needs it.
     #[must_use]
     pub fn with_acceleration(mut self, acceleration: V) -> Self {
         self.acceleration = acceleration;

@@ -89,6 +89,30 @@ impl<At: Copy + Add<Span, Output = At> + Sub<Output = Span>> FixedSteps<At> {
     ///
     /// After a stall it returns the newest ticks only and skips the others. Ticks that the caller
     /// does not take from the iterator are due again in the next call.
+    ///
+    /// The iterator borrows the `FixedSteps`. Where it is a field, a method of the whole struct
+    /// cannot be called inside the loop (error E0499): destructure `self` first, or collect the
+    /// ticks.
+    ///
+    /// ```
+    /// use fairpath::{FixedSteps, LocalInstant};
+    ///
+    /// struct Game { steps: FixedSteps<LocalInstant>, ticks: u32 }
+    ///
+    /// impl Game {
+    ///     fn frame(&mut self, now: LocalInstant) {
+    ///         let due: Vec<_> = self.steps.until(now).collect();
+    ///         for tick in due {
+    ///             self.step(tick.secs());
+    ///         }
+    ///     }
+    ///     fn step(&mut self, _secs: f64) { self.ticks += 1; }
+    /// }
+    /// # let mut game = Game { steps: FixedSteps::hz(60), ticks: 0 };
+    /// # game.frame(LocalInstant::ZERO);
+    /// # game.frame(LocalInstant::from_millis(50));
+    /// # assert_eq!(game.ticks, 4);
+    /// ```
     pub fn until(&mut self, now: At) -> Ticks<'_, At> {
         let start = *self.start.get_or_insert(now);
         let end = self.rate.running_at(now - start).saturating_add(1);

@@ -33,6 +33,8 @@ mod place;
 mod schedule;
 #[path = "laws/session.rs"]
 mod session;
+#[path = "laws/session_start.rs"]
+mod session_start;
 #[path = "laws/trigger.rs"]
 mod trigger;
 #[path = "laws/wire.rs"]

@@ -9,6 +9,7 @@ mod crowd;
 mod error;
 mod fleet;
 mod hostile;
+mod interest;
 mod measure;
 mod memory;
 mod middleman;
@@ -39,6 +40,7 @@ const BENCHES: [BenchEntry; 13] = [
     ("middleman", middleman::bench),
     ("predict", predict::bench),
     ("congestion", congestion::bench),
+    ("interest", interest::bench),
     ("memory", memory::bench),
     ("hostile", hostile::bench),
     ("time-warp", time_warp::bench),

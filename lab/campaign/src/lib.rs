@@ -40,15 +40,15 @@
 //! | law | broken by |
 //! | --- | --- |
 //! | [`Law::Calls`] | a promised message that is lost, doubled or reordered, or not named when its session is lost |
-//! | [`Law::Placed`] | a client or server that returns to older information, or places an object where no DR vector says |
+//! | [`Law::Placed`] | a client or server that returns to older information, or places an object where no DR vector and carrier say; a chosen parent that is not exported |
 //! | [`Law::Ledger`] | a settled ledger that differs from the error computed from all arrivals |
-//! | [`Law::Budget`] | more bytes, copies or claims than allowed |
+//! | [`Law::Budget`] | more bytes, copies or claims than allowed, or more than heartbeats for a rider that stands |
 //! | [`Law::Bounds`] | a queue, an outbox or a list of copies beyond its bound |
 //! | [`Law::Clock`] | a shared clock that runs backwards, or is more wrong than its reported uncertainty |
 //! | [`Law::Converged`] | after healing, a client or server without the newest position, owner, parent and states of an object, or a client that sees other objects than its radius of interest says |
 //! | [`Law::Types`] | a creation value, state or call of another type than the protocol says |
 //! | [`Law::Identity`] | a creation value, state or position of another object with the same id |
-//! | [`Law::Entered`] | an object that enters without a place |
+//! | [`Law::Entered`] | an object that enters without a place, or loses it while it is visible |
 //! | [`Law::Restart`] | objects of two server runs in one session, a session given up too early, a lost state that is not listed |
 //! | [`Law::Strangers`] | a client of another game that is admitted, or refused with a wrong reason |
 //! | [`Law::Panic`] | a panic |

@@ -6,9 +6,14 @@ use std::process::ExitCode;
 use clap::Parser;
 use fairpath_campaign::{Campaign, CampaignResult, Failure, Law, Plan, replay_line, run_traced};
 
+const DURATION: &str = "\
+A thousand seeds take about 70 s of processor time, shared by all cores: 2 minutes on two busy cores.
+The ordinary tests play the seeds from 4294967296 on, of the first 200 those with at most four clients,
+eight worlds in which ids are used again, and every seed that once found a bug.";
+
 /// Runs simulated worlds drawn from seeds: subjects them to faults, heals them, checks them.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask sim")]
+#[command(name = "cargo xtask sim", after_help = DURATION)]
 struct Arguments {
     /// The number of seeds.
     #[arg(long, default_value_t = 500)]

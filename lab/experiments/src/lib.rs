@@ -13,6 +13,7 @@
 //! - [`index`] is the page that links to many reports
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
 //! - [`fairness`] compares schedulers
+//! - [`budgets`] plays asteroids through real sessions, within budgets
 //! - [`prediction`] scores predictors on recordings, and counts the packets they need
 //! - [`laps`] judges predictors on laps, by lines made of other laps
 //! - [`delay`] plays games on screens that are old, or that simulate ahead of the server
@@ -69,6 +70,7 @@ macro_rules! wrap {
     )+};
 }
 
+pub mod budgets;
 pub mod delay;
 pub mod dis_check;
 pub mod experiment;

@@ -10,6 +10,7 @@
 //! - [`jet_car`]: a car with thrusters and no brakes among falling obstructions; steering needs
 //!   feedback
 //! - [`sailing`]: boats with a sheet and a rudder in shifting winds; the first at the buoy wins
+//! - [`asteroids`]: ships and short-lived bullets; the rules only, for sessions
 //! - [`online`]: client and server of a game played over a network
 //! - [`GameChoice`]: the list of games by name
 //! - [`shared`]: what all games use: logs, replays, traces, ranges of configuration values
@@ -39,6 +40,7 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
 
+pub mod asteroids;
 mod choice;
 pub mod ethereal;
 pub mod jet_car;

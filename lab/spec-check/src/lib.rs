@@ -9,11 +9,13 @@ mod bits;
 mod feedback;
 mod lobby;
 mod precision;
+mod sealed;
 mod session;
 mod updates;
 
 pub use bits::{Bits, Rejected};
 pub use precision::Given;
+pub use sealed::decode_sealed;
 pub use session::{decode_session, game_fingerprint};
 
 /// Returns the message as text, one fact per line.

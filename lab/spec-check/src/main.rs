@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use spec_check::{Bits, Given, Rejected, decode, decode_session};
+use spec_check::{Bits, Given, Rejected, decode, decode_sealed, decode_session};
 
 fn main() -> ExitCode {
     let Some(path) = std::env::args().nth(1) else {
@@ -23,6 +23,15 @@ fn main() -> ExitCode {
             }
         };
     let given = given.replace('\r', "");
+    if let Some((given, _)) = given.split_once("\n\n")
+        && given.starts_with("sealed\n")
+    {
+        match decode_sealed(given, &hex) {
+            Ok(text) => println!("{text}"),
+            Err(Rejected(reason)) => println!("refused: {reason}"),
+        }
+        return ExitCode::SUCCESS;
+    }
     if let Some((room @ ("stream" | "message" | "datagram" | "lobby"), _)) = given.split_once("\n\n") {
         match decode_session(room, &hex) {
             Ok(text) => println!("{text}"),

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use spec_check::{Bits, Given, decode, decode_session};
+use spec_check::{Bits, Given, Rejected, decode, decode_sealed, decode_session};
 
 #[test]
 fn every_golden_message_means_what_the_file_beside_it_says() {
@@ -30,16 +30,21 @@ fn every_golden_message_means_what_the_file_beside_it_says() {
 
 #[test]
 fn every_golden_message_of_sessions_means_what_the_file_beside_it_says() {
-    check_bytes("session", 25);
+    check_bytes("session", 25, decode_session);
 }
 
 #[test]
 fn every_golden_message_of_a_lobby_means_what_the_file_beside_it_says() {
-    check_bytes("lobby", 20);
+    check_bytes("lobby", 20, decode_session);
+}
+
+#[test]
+fn every_golden_sealed_packet_means_what_the_file_beside_it_says() {
+    check_bytes("sealed", 20, decode_sealed);
 }
 
 /// Checks the messages of whole bytes in a folder of their own.
-fn check_bytes(folder: &str, least: usize) {
+fn check_bytes(folder: &str, least: usize, decode: fn(&str, &str) -> Result<String, Rejected>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vectors").join(folder);
     let mut checked = 0;
     for entry in std::fs::read_dir(folder).expect("the folder of golden messages").flatten() {
@@ -51,7 +56,7 @@ fn check_bytes(folder: &str, least: usize) {
         let text =
             std::fs::read_to_string(path.with_extension("txt")).expect("their meaning").replace('\r', "");
         let (room, expected) = text.split_once("\n\n").expect("an empty line");
-        let found = decode_session(room, &hex).unwrap_or_else(|_| "refused\n".to_owned());
+        let found = decode(room, &hex).unwrap_or_else(|_| "refused\n".to_owned());
         assert_eq!(found, expected, "{}", path.display());
         checked += 1;
     }

@@ -67,8 +67,8 @@ pub fn find(lobby: &LobbyAddress, filter: &Filter, measures: bool) -> Result<Vec
 }
 
 async fn list(lobby: &LobbyAddress, filter: &Filter) -> Result<Vec<Listing>, FindError> {
-    let config =
-        quic_client_config(&lobby.trust, ALPN_LOBBY, None, transport_config()).map_err(FindError::Start)?;
+    let config = quic_client_config(&lobby.trust, &[ALPN_LOBBY], None, transport_config())
+        .map_err(FindError::Start)?;
     let endpoint = quinn::Endpoint::client(any_local_address(lobby.address));
     let endpoint = endpoint.map_err(|error| FindError::Start(ConnectError::System(error)))?;
     let no_answer = || FindError::NoAnswer(lobby.address);
@@ -127,7 +127,7 @@ async fn measure(listings: Vec<Listing>) -> Vec<Found> {
 
 async fn shake_hands(listing: &Listing) -> Option<Duration> {
     let trust = Trust::Pinned(vec![listing.fingerprint]);
-    let config = quic_client_config(&trust, ALPN_NATIVE, None, transport_config()).ok()?;
+    let config = quic_client_config(&trust, &[ALPN_NATIVE], None, transport_config()).ok()?;
     let endpoint = quinn::Endpoint::client(any_local_address(listing.address)).ok()?;
     let quic = endpoint.connect_with(config, listing.address, "localhost").ok()?.await.ok()?;
     let round_trip = quic.rtt();

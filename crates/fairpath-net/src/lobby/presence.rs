@@ -76,7 +76,7 @@ impl LobbyConnector {
         lobby: LobbyAddress,
         identity: &Identity,
     ) -> Result<Self, ConnectError> {
-        let config = quic_client_config(&lobby.trust, ALPN_LOBBY, Some(identity), transport_config())?;
+        let config = quic_client_config(&lobby.trust, &[ALPN_LOBBY], Some(identity), transport_config())?;
         Ok(Self { endpoint, config, lobby, status: Arc::default() })
     }
 

@@ -19,7 +19,9 @@ use pipe::Pipe;
 ///
 /// Datagrams cross the simulated links and may be lost. The reliable streams of the transport
 /// repeat lost packets, so loss costs them time and a partition stops them. A client without a
-/// connection tries to connect once a second.
+/// connection tries to connect once a second, whatever the reason: also after `leave`, after which a
+/// `NetClient` stops. [`leave`](Self::leave) keeps it away. A connection begins without a handshake
+/// of its own: the first packet is the session's greeting.
 ///
 /// The server ticks 60 times a second in true time, or at the rate of
 /// [`with_tick_rate`](Self::with_tick_rate). Clients tick then too, by their own clocks.
@@ -92,7 +94,8 @@ const UNREAD_MAX: usize = 1_024;
 const RECONNECT_EVERY: Span = Span::from_secs(1);
 
 impl<V: Planar> SessionWorld<V> {
-    /// Creates a world where every client has the same link. Clients connect by themselves.
+    /// Creates a world where every client has the same link, or another one by
+    /// [`with_link`](Self::with_link). Clients connect by themselves.
     pub fn new(seed: u64, link: LinkConfig, server: Server<V>, clients: Vec<Client<V>>) -> Self {
         let mut network = Network::new(seed, clients.len() as u32 + 1);
         for peer in network.peers().skip(1) {
@@ -119,6 +122,13 @@ impl<V: Planar> SessionWorld<V> {
             is_server_up: true,
             tap: None,
         }
+    }
+
+    /// Sets the link of one client, in both directions.
+    #[must_use]
+    pub fn with_link(mut self, index: usize, link: LinkConfig) -> Self {
+        self.network.connect(SERVER, peer(index), link);
+        self
     }
 
     /// Sets the tap.
@@ -189,7 +199,8 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
-    /// Cuts a client's connection and keeps it from connecting until [`arrive`](Self::arrive).
+    /// Cuts a client's connection and keeps it from connecting until [`arrive`](Self::arrive). Before
+    /// the first run this makes a late joiner. The server is not told.
     pub fn absent(&mut self, index: usize) {
         self.seats[index].is_absent = true;
         self.cut(index);
@@ -198,6 +209,15 @@ impl<V: Planar> SessionWorld<V> {
     /// Lets an absent client connect again.
     pub fn arrive(&mut self, index: usize) {
         self.seats[index].is_absent = false;
+    }
+
+    /// Lets a client leave for good, as `NetClient::leave` does: the server is told, unless the link
+    /// loses the notice. The client stays away until [`arrive`](Self::arrive).
+    pub fn leave(&mut self, index: usize) {
+        let (client, local) = self.client_now(index);
+        client.leave(local);
+        self.pump_client(index);
+        self.absent(index);
     }
 
     /// Cuts a client's connection without notice to the server, as when its address changes. The

@@ -30,6 +30,31 @@ fn world(config: ServerConfig<Vec2>) -> (World, Vec<EntityId>) {
 }
 
 #[test]
+fn a_datagram_is_never_longer_than_the_transport_allows() {
+    let budget = Budget { bytes_per_sec: 1_000_000, burst_bytes: 10_000 };
+    let (mut world, balls) = world(ServerConfig { budget, ..ServerConfig::new(classes(), 1) });
+    world.run_for(Span::from_secs(2), |world, now| {
+        for ball in &balls {
+            world.server.observe(*ball, wobble(ball.0, now), now).expect("its own");
+        }
+    });
+    let client = world.client(0).id().expect("connected");
+    let connection = world.server.connection(client).expect("connected");
+    let (mut now, mut full) = (world.now(), 0);
+    for bytes_max in 200..500 {
+        now += Span::from_millis(50);
+        for ball in &balls {
+            world.server.observe(*ball, wobble(ball.0, now), now).expect("its own");
+        }
+        while let Some(datagram) = world.server.poll_datagram(connection, now, bytes_max) {
+            assert!(datagram.len() <= bytes_max, "{} of {bytes_max} bytes", datagram.len());
+            full += u32::from(datagram.len() + 10 > bytes_max);
+        }
+    }
+    assert!(full > 50, "{full} datagrams had no room for another object");
+}
+
+#[test]
 fn a_small_budget_is_kept_and_shared_by_all() {
     let budget = Budget { bytes_per_sec: 3_000, burst_bytes: 1_500 };
     let (mut world, balls) = world(ServerConfig { budget, ..ServerConfig::new(classes(), 1) });

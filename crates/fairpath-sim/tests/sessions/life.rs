@@ -2,16 +2,18 @@
 //! 30 and 61 s, a new address, a server that starts anew; calls that must arrive are made all the
 //! while.
 
-use fairpath::session::message::Call;
+use fairpath::Observation;
 use fairpath::session::{
-    Client, ClientEvent, CloseReason, ConnectionId, Delivery, Party, Server, ServerEvent, Token, Undelivered,
+    Client, ClientEvent, CloseReason, ConnectionId, Delivery, ObjectError, Party, Server, ServerEvent, Token,
+    Undelivered,
 };
 use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_sim::{Fault, LinkConfig, Loss, PeerId};
 
 use super::arena::{
-    World, client, client_events, error, fly, idle, launch, place_ball, server, server_events, world,
+    SHIP, World, client, client_events, error, fly, idle, launch, place_ball, server, server_events, truth,
+    world,
 };
 
 const NEAR: PeerId = PeerId(1);
@@ -91,7 +93,7 @@ fn after_a_minute_it_is_lost_and_says_what_was_not_delivered() {
         .expect("the client is told")
         .iter()
         .filter_map(|item| match item {
-            Undelivered::Call(Call { method, .. }, Delivery::ReliableOrdered) => Some(*method),
+            Undelivered::Call { method, delivery: Delivery::ReliableOrdered, .. } => Some(*method),
             _ => None,
         })
         .collect();
@@ -258,8 +260,54 @@ fn a_planned_restart_keeps_the_session_until_the_next_run_and_then_begins_anew()
         ClientEvent::SessionLost { undelivered } => Some(undelivered.clone()),
         _ => None,
     });
-    let is_call = |it: &Undelivered| matches!(it, Undelivered::Call(Call { method: 7, .. }, _));
+    let is_call = |it: &Undelivered| matches!(it, Undelivered::Call { method: 7, .. });
     assert!(undelivered.expect("another run").iter().any(is_call));
     assert!(events.iter().any(|event| matches!(event, ClientEvent::Connected(_))), "{events:?}");
     assert_eq!(world.client(0).objects().count(), 0, "the ships were the old run's");
+}
+
+#[test]
+fn after_a_restart_an_id_means_another_object_and_a_handle_does_not() {
+    let mut world = world(5, LinkConfig::default().delay(Span::from_millis(40)), 1);
+    let ball = place_ball(&mut world, b"old");
+    let ship = launch(&mut world)[0];
+    world.run_for(Span::from_secs(1), |world, now| fly(world, &[ship], now));
+    let (of_ball, of_ship) = (world.client(0).handle(ball), world.client(0).handle(ship));
+    let (of_ball, of_ship) = (of_ball.expect("seen"), of_ship.expect("its own"));
+    let at_server = world.server.handle(ball).expect("it exists");
+    assert_eq!((of_ball.id(), world.client(0).resolve(of_ball)), (ball, Ok(ball)));
+    assert_eq!(world.server.resolve(at_server), Ok(ball));
+
+    world.restart_server(server(2));
+    let new_ball = place_ball(&mut world, b"new");
+    assert_eq!(new_ball, ball, "another run counts from the beginning");
+    assert_eq!(world.server.resolve(at_server), Err(ObjectError::Stale(ball)));
+    world.run_for(Span::from_secs(8), idle);
+    let client = world.client(0);
+    assert_eq!(client.creation(ball), Some(&b"new"[..]), "the id means another object");
+    assert_eq!(client.resolve(of_ball), Err(ObjectError::Stale(ball)), "the handle means none");
+    let now_it = client.handle(ball).expect("seen");
+    assert_eq!((client.resolve(now_it), now_it == of_ball), (Ok(ball), false));
+    assert_eq!(client.resolve(of_ship), Err(ObjectError::Stale(ship)));
+
+    let (client, local) = world.client_now(0);
+    client.leave(local);
+    assert_eq!(client.resolve(now_it), Err(ObjectError::Stale(ball)), "the session is over");
+    let moved = Observation::Moved(truth(0, SharedInstant::ZERO));
+    assert_eq!(client.observe(ship, moved, local), Err(ObjectError::Unknown(ship)));
+}
+
+#[test]
+fn a_handle_does_not_mean_the_next_object_with_its_id() {
+    let mut server = server(1);
+    let mut now = SharedInstant::ZERO;
+    let first: Vec<_> = (0..32).map(|_| server.create(SHIP, b"", now).expect("room")).collect();
+    let handles: Vec<_> = first.iter().map(|ship| server.handle(*ship).expect("it exists")).collect();
+    first.iter().for_each(|ship| server.destroy(*ship).expect("it exists"));
+    now += Span::from_secs(200);
+    let next: Vec<_> = (0..32).map(|_| server.create(SHIP, b"", now).expect("room")).collect();
+    assert_eq!(next, first, "the ids are used again");
+    for handle in handles {
+        assert_eq!(server.resolve(handle), Err(ObjectError::Stale(handle.id())));
+    }
 }

@@ -6,10 +6,10 @@ use fairpath::motion::MotionKind;
 use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
 use fairpath::session::{
-    Class, ClassId, Client, ClientConfig, ClientEvent, ObjectError, Party, Refusal, Server, ServerConfig,
-    ServerEvent, Within,
+    Class, ClassId, Client, ClientConfig, ClientEvent, ConnectionId, ObjectError, Party, Refusal, Server,
+    ServerConfig, ServerEvent, Token, Within,
 };
-use fairpath::time::{SharedInstant, Span};
+use fairpath::time::{LocalInstant, SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{EntityId, Observation, State, Trigger};
 use fairpath_laws::law;
@@ -37,13 +37,17 @@ struct Deck {
 
 impl Deck {
     fn new(sails: bool) -> Self {
+        Self::seeded(9, sails)
+    }
+
+    fn seeded(seed: u64, sails: bool) -> Self {
         let link = LinkConfig::default()
             .delay(Span::from_millis(150))
             .jitter_uniform(Span::from_millis(30))
             .loss(Loss::each(0.05));
         let server = Server::new(ServerConfig::new(classes(), 1), Box::new(Broadcast), Random::from_seed(1));
         let client = |seed| Client::new(ClientConfig::new(classes()), Random::from_seed(seed));
-        let mut world = SessionWorld::new(9, link, server, (10..13).map(client).collect());
+        let mut world = SessionWorld::new(seed, link, server, (10..13).map(client).collect());
         for peer in world.network.peers().skip(1).collect::<Vec<_>>() {
             world.network.set_clock(peer, SimClock::new(Span::from_secs(1_000 * i64::from(peer.0)), 50.0));
         }
@@ -58,7 +62,11 @@ impl Deck {
     }
 
     fn boarded(sails: bool) -> Self {
-        let mut deck = Self::new(sails);
+        Self::new(sails).board()
+    }
+
+    fn board(self) -> Self {
+        let mut deck = self;
         let (carrier, rider) = (deck.carrier, deck.rider);
         deck.world.client(WALKER).attach(rider, Some(carrier)).expect("the walker sees the carrier");
         deck.run(3.0, |deck, now| deck.walk(now));
@@ -138,8 +146,20 @@ fn classes() -> [(ClassId, Class); 2] {
     [(CARRIER, carrier), (RIDER, Class::new(Trigger::within(THRESHOLD)).outlives_owner())]
 }
 
-/// Counts the rider's DR vectors in 20 s. Returns also the errors on the deck, in ascending order.
-fn twenty_seconds(mut deck: Deck, mut walk: impl FnMut(&mut Deck, SharedInstant)) -> (u32, Vec<f64>) {
+/// Counts the rider's DR vectors in 20 s on each of several decks. Returns also all errors on the
+/// decks, in ascending order. Several, because one update lost at a corner is a second of error.
+fn twenty_seconds(
+    decks: impl Fn(u64) -> Deck,
+    mut walk: impl FnMut(&mut Deck, SharedInstant),
+) -> (u32, Vec<f64>) {
+    let (counts, errors): (Vec<u32>, Vec<Vec<f64>>) =
+        (9..15).map(|seed| one_deck(decks(seed), &mut walk)).unzip();
+    let mut errors = errors.concat();
+    errors.sort_by(f64::total_cmp);
+    (counts.iter().sum(), errors)
+}
+
+fn one_deck(mut deck: Deck, mut walk: impl FnMut(&mut Deck, SharedInstant)) -> (u32, Vec<f64>) {
     let (mut vectors, mut last) = (0, deck.generated_at());
     let mut errors = Vec::new();
     deck.run(20.0, |deck, now| {
@@ -150,23 +170,24 @@ fn twenty_seconds(mut deck: Deck, mut walk: impl FnMut(&mut Deck, SharedInstant)
     });
     let refused = |event: &ServerEvent| matches!(event, ServerEvent::Refused { .. });
     assert!(!server_events(&mut deck.world).iter().any(refused));
-    errors.sort_by(f64::total_cmp);
     (vectors, errors)
 }
 
 #[test]
 fn a_rider_on_a_moving_carrier_is_as_cheap_and_exact_as_on_one_that_stands() {
-    let (at_rest, _) = twenty_seconds(Deck::boarded(false), Deck::walk);
-    let (sailing, errors) = twenty_seconds(Deck::boarded(true), Deck::walk);
-    let (loose, loose_errors) = twenty_seconds(Deck::new(true), Deck::walk_beside);
+    let (at_rest, _) = twenty_seconds(|seed| Deck::seeded(seed, false).board(), Deck::walk);
+    let (sailing, errors) = twenty_seconds(|seed| Deck::seeded(seed, true).board(), Deck::walk);
+    let (loose, loose_errors) = twenty_seconds(|seed| Deck::seeded(seed, true), Deck::walk_beside);
     assert!(sailing <= at_rest, "{sailing} DR vectors, {at_rest} on a carrier at rest");
     assert!(loose > 3 * sailing, "{loose} DR vectors without a parent, {sailing} with one");
     // At a corner the walk leaves its line at 2.1 u/s. After the threshold the DR vector takes two
-    // ways of at most 180 ms and 50 ms of frames. If it is lost, the next heartbeat follows.
+    // ways of at most 180 ms and 50 ms of frames. If it is lost, the next heartbeat follows, and if
+    // that is lost too, the next but one.
     let delayed = THRESHOLD + 2.1 * (0.36 + 0.05);
     let p95 = |errors: &[f64]| errors[errors.len() * 95 / 100];
     assert!(p95(&errors) < delayed, "{}", p95(&errors));
-    assert!(errors.iter().all(|error| *error < delayed + 2.1), "{errors:?}");
+    let (p99, worst) = (errors[errors.len() * 99 / 100], errors[errors.len() - 1]);
+    assert!(p99 < delayed + 2.1 && worst < delayed + 2.0 * 2.1, "p99 {p99}, worst {worst}");
     assert!(p95(&errors) < 0.5 * p95(&loose_errors), "{} {}", p95(&errors), p95(&loose_errors));
 }
 
@@ -196,6 +217,102 @@ fn boarding_and_leaving_a_moving_carrier_do_not_jump_on_the_screen() {
         // A frame at the greatest speed of carrier and rider, and a blend of what jumps in 200 ms.
         assert!(step < 30.0 / 60.0 + 0.15 * jump, "drawn {step}, placed {jump}");
     }
+}
+
+/// A server and a client on one clock, whose stream can be held back while datagrams pass.
+struct Wire {
+    server: Server<Vec2>,
+    client: Client<Vec2>,
+    connection: ConnectionId,
+    now: SharedInstant,
+    /// The first carrier, the second one if there is one, and the rider.
+    carriers: Vec<EntityId>,
+    rider: EntityId,
+}
+
+impl Wire {
+    const SPEED: f64 = 15.0;
+
+    fn new() -> Self {
+        let config = ServerConfig::new(classes(), 1);
+        let mut server = Server::new(config, Box::new(Broadcast), Random::from_seed(1));
+        let mut client = Client::new(ClientConfig::new(classes()), Random::from_seed(2));
+        let now = SharedInstant::ZERO;
+        let connection = server.handle_connected(Token([7; 16]), now).expect("room");
+        client.handle_connected(LocalInstant::ZERO);
+        let carriers = vec![server.create(CARRIER, b"", now).expect("room")];
+        let rider = server.create(RIDER, b"", now).expect("room");
+        server.attach(rider, Some(carriers[0])).expect("it exists");
+        Self { server, client, connection, now, carriers, rider }
+    }
+
+    /// Two carriers sail side by side, ten apart.
+    fn carrier(which: usize, now: SharedInstant) -> State<Vec2> {
+        let at = Vec2::new(Self::SPEED * now.as_secs_f64(), 10.0 * which as f64);
+        State::moving(at, Vec2::new(Self::SPEED, 0.0)).with_heading(0.0, 0.0)
+    }
+
+    /// Where the rider is, as long as it does not move across: midway between the carriers.
+    fn rider(now: SharedInstant) -> State<Vec2> {
+        let first = Self::carrier(0, now);
+        State { position: first.position + Vec2::new(2.0, 5.0), ..first }
+    }
+
+    fn frame(&mut self, is_stream_held: bool) {
+        self.now += Span::from_micros(16_667);
+        let (now, local) = (self.now, LocalInstant::ZERO + self.now.since_zero());
+        for (which, carrier) in self.carriers.iter().enumerate() {
+            self.server.observe(*carrier, Observation::Moved(Self::carrier(which, now)), now).expect("own");
+        }
+        let parent = self.server.parent(self.rider);
+        let which = self.carriers.iter().position(|carrier| Some(*carrier) == parent).expect("attached");
+        let state = Self::rider(now).relative_to(&Self::carrier(which, now));
+        self.server.observe(self.rider, Observation::Moved(state), now).expect("its own");
+        self.server.handle_timeout(now);
+        while let Some(bytes) = self.client.poll_stream(local) {
+            self.server.handle_stream(self.connection, &bytes, now);
+        }
+        while let Some(bytes) = self.client.poll_datagram(local, 1_200) {
+            self.server.handle_datagram(self.connection, &bytes, now);
+        }
+        while let Some(bytes) = self.server.poll_datagram(self.connection, now, 1_200) {
+            self.client.handle_datagram(&bytes, local);
+        }
+        while !is_stream_held && let Some(bytes) = self.server.poll_stream(self.connection, now) {
+            self.client.handle_stream(&bytes, local);
+        }
+    }
+
+    /// The rider's error, and its drawn place.
+    fn seen(&mut self) -> (f64, Vec2) {
+        let local = LocalInstant::ZERO + self.now.since_zero();
+        let placed = self.client.place(self.rider, local).expect("never out of sight").position;
+        let drawn = self.client.draw(self.rider, local).expect("never out of sight").position;
+        (placed.distance(Self::rider(self.now).position), drawn)
+    }
+}
+
+#[test]
+fn a_rider_whose_update_overtakes_its_new_parent_stays_in_sight_on_its_course() {
+    let mut wire = Wire::new();
+    (0..240).for_each(|_| wire.frame(false));
+    let second = wire.server.create(CARRIER, b"", wire.now).expect("room");
+    wire.carriers.push(second);
+    wire.server.attach(wire.rider, Some(second)).expect("it exists");
+    let (mut worst, mut step, mut last) = (0.0_f64, 0.0_f64, wire.seen().1);
+    // Half a second: the DR vector is there at once, its parent is not.
+    for frame in 0..60 {
+        let is_held = frame < 30;
+        wire.frame(is_held);
+        assert_eq!(wire.client.class(second).is_none(), is_held, "frame {frame}");
+        assert_eq!(wire.client.parent(wire.rider), Some(second), "frame {frame}");
+        let (error, drawn) = wire.seen();
+        worst = worst.max(error);
+        step = step.max(drawn.distance(std::mem::replace(&mut last, drawn)));
+    }
+    // Coasting along a straight course is exact but for rounding; a rider at rest would be 7.5 off.
+    assert!(worst < 0.05, "{worst}");
+    assert!(step < Wire::SPEED / 60.0 + 0.05, "{step} in a frame");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use fairpath::random::Random;
 use fairpath::schedule::Broadcast;
 use fairpath::session::{
     CallError, Class, Client, ClientConfig, ClientEvent, ClientId, CloseReason, Delivery, ObjectError, Party,
-    Protocol, Refusal, Server, ServerConfig, ServerEvent,
+    Protocol, Refusal, Server, ServerConfig, ServerEvent, Target, Undelivered, Value,
 };
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
@@ -40,7 +40,11 @@ fn game(threshold: f64) -> Protocol<Vec2> {
 }
 
 fn server() -> Server<Vec2> {
-    Server::new(ServerConfig::new(game(0.2), 1), Box::new(Broadcast), Random::from_seed(1))
+    server_of_run(1)
+}
+
+fn server_of_run(epoch: u64) -> Server<Vec2> {
+    Server::new(ServerConfig::new(game(0.2), epoch), Box::new(Broadcast), Random::from_seed(epoch))
 }
 
 fn client(game: Protocol<Vec2>, seed: u64) -> Client<Vec2> {
@@ -128,6 +132,51 @@ fn the_owner_sets_its_states_and_the_server_sets_its_own() {
         let frame = world.client_frame(index);
         assert_eq!((frame.get(ship), frame.get(ship)), (Some(Ammo(5)), Some(Score(8))), "client {index}");
     }
+}
+
+#[test]
+fn what_a_lost_session_did_not_deliver_has_its_type() {
+    let mut world = world(1);
+    world.connect_all();
+    let ship = launch(&mut world, 0);
+    world.run_for(Span::from_secs(1), idle);
+    // What a client says to a server that is down.
+    world.stop_server(CloseReason::Restarting);
+    world.run_for(Span::from_secs(1), idle);
+    world.client_frame(0).set(ship, &Ammo(3)).expect("its own");
+    world.client_frame(0).call_server(&Chat("wait for me".into())).expect("room");
+    world.restart_server(server_of_run(2));
+    world.run_for(Span::from_secs(6), idle);
+    let lost = client_events(&mut world, 0).into_iter().find_map(|event| match event {
+        ClientEvent::SessionLost { undelivered } => Some(undelivered),
+        _ => None,
+    });
+    let lost = lost.expect("another run");
+    let chat = lost.iter().find_map(|item| match item {
+        Undelivered::Call { target: Target::Connection, call, .. } => call.get::<Chat>(),
+        _ => None,
+    });
+    assert_eq!(chat, Some(Chat("wait for me".into())), "{lost:?}");
+    assert_eq!(undelivered_state(&lost, ship), Some(Ammo(3)), "{lost:?}");
+    assert_eq!(undelivered_state::<Score>(&lost, ship), None, "another type");
+    // What a server says to a client that it dismisses. The ship goes with its owner.
+    let (ship, id) = (launch(&mut world, 0), world.client(0).id().expect("connected"));
+    world.run_for(Span::from_secs(1), idle);
+    world.server_frame().set(ship, &Score(9)).expect("the server's");
+    let now = world.now();
+    world.server.dismiss(id, now);
+    let lost = server_events(&mut world).into_iter().find_map(|event| match event {
+        ServerEvent::SessionLost { undelivered, .. } => Some(undelivered),
+        _ => None,
+    });
+    assert_eq!(undelivered_state(&lost.expect("dismissed"), ship), Some(Score(9)));
+}
+
+fn undelivered_state<T: Value>(undelivered: &[Undelivered], of: EntityId) -> Option<T> {
+    undelivered.iter().find_map(|item| match item {
+        Undelivered::State { object, value, .. } if *object == of => value.get(),
+        _ => None,
+    })
 }
 
 #[test]

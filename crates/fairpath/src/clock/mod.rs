@@ -41,6 +41,13 @@
 //!
 //! The drift itself is not fitted: within half a minute the middle wanders by a millisecond or two
 //! on a jittery link, and that slope exceeds the drift of any sound clock.
+//!
+//! # How a clock starts
+//!
+//! The first exchange of a session is a bad one: it waits with the greeting for lost packets. A
+//! clock made with [`ClockSync::starting`] therefore asks several times within the first round
+//! trips, and steps to each better estimate, until it [is ready](ClockSync::is_ready) and its owner
+//! calls [`ClockSync::start`]. From then on it slews.
 
 mod bounds;
 mod delay;

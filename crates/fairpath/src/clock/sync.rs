@@ -15,12 +15,17 @@ use crate::time::{LocalInstant, Now, SharedInstant, Span};
 ///
 /// Within an [`epoch`](Self::epoch) shared time never goes backwards, whatever the replies say, and
 /// never depends on how often it is read.
+///
+/// A clock that is [`starting`](Self::starting) is the exception: each exchange sets it to the best
+/// estimate, until [`start`](Self::start). Use it where a bad first exchange is likely, and read it
+/// when it [is ready](Self::is_ready).
 #[derive(Clone, Debug)]
 pub struct ClockSync {
     config: ClockConfig,
     synced: Option<Synced>,
     rival: Option<Rival>,
     epoch: u32,
+    is_starting: bool,
     latest: LocalInstant,
     outstanding: VecDeque<Outstanding>,
     last_request: Option<Outstanding>,
@@ -70,6 +75,19 @@ pub struct ClockConfig {
     /// Too low: a burst of jitter breaks the timeline. Too high: a machine that slept plays in the
     /// past for minutes.
     pub step_beyond: Span,
+    /// Interval between the first [`ClockSync::START_REQUESTS`] requests of a
+    /// [`starting`](ClockSync::starting) clock. Default 25 ms: the clock is ready a round trip and
+    /// 75 ms after its second request, if no packet is lost.
+    ///
+    /// Too low: all samples meet the same queue. Too high: a session begins later.
+    pub interval_start: Span,
+    /// Uncertainty below which a starting clock is ready. Default 20 ms: a round trip of 40 ms is
+    /// ready after one exchange, and an object at 50 u/s is off by at most one unit.
+    pub ready_within: Span,
+    /// Exchanges after which a starting clock is ready, however uncertain. Default 5: the greeting
+    /// of a session, which waits if a packet is lost, and four datagrams. With jitter uniform over
+    /// 60 ms each way, the quickest of four is about 12 ms above the minimum.
+    pub ready_after: u32,
     /// Interval between requests while the clock is new or in doubt. Default 100 ms.
     ///
     /// Too low: all samples meet the same queue. Too high: the first seconds rest on one sample.
@@ -98,6 +116,9 @@ impl Default for ClockConfig {
             drift_ppm: 200,
             slew_ppm: 50_000,
             step_beyond: Span::from_secs(1),
+            interval_start: Span::from_millis(25),
+            ready_within: Span::from_millis(20),
+            ready_after: 5,
             interval_fast: Span::from_millis(100),
             interval_relaxed: Span::from_secs(1),
             settled_after: 10,
@@ -143,6 +164,10 @@ impl ClockSync {
     /// Requests that may be open at once: 1.6 s of requests at the fast interval, the longest
     /// supported round trip. When all are open, the next waits until one is answered or given up.
     pub const OUTSTANDING_MAX: usize = 16;
+    /// Requests that a starting clock sends at the short interval: twice as many as it needs, so
+    /// that half of them may be lost. Fewer than [`OUTSTANDING_MAX`](Self::OUTSTANDING_MAX), so that
+    /// an outage of a fraction of a second does not end the asking.
+    pub const START_REQUESTS: u32 = 8;
     /// Exchanges in a row that must contradict the earlier ones, and agree with each other, to be
     /// believed. A server that was stopped between two stamps can cause one or two; three in a row,
     /// 100 ms apart, show a clock that stepped.
@@ -159,11 +184,31 @@ impl ClockSync {
             synced: None,
             rival: None,
             epoch: 0,
+            is_starting: false,
             latest: LocalInstant::from_micros(i64::MIN),
             outstanding: VecDeque::with_capacity(Self::OUTSTANDING_MAX),
             last_request: None,
             accepted_count: 0,
         }
+    }
+
+    /// Returns a clock that no application uses yet. Until [`start`](Self::start) every exchange
+    /// sets it to the best estimate at once, also backwards, and the first requests follow each
+    /// other faster.
+    pub fn starting(config: ClockConfig) -> Self {
+        Self { is_starting: true, ..Self::new(config) }
+    }
+
+    /// Returns whether a starting clock is good enough to use: either the uncertainty is small, or
+    /// several exchanges agree.
+    pub fn is_ready(&self, local: LocalInstant) -> bool {
+        let is_certain = |uncertainty| uncertainty <= self.config.ready_within;
+        self.uncertainty(local).is_some_and(is_certain) || self.accepted_count >= self.config.ready_after
+    }
+
+    /// Ends the start: from now on shared time does not jump within an epoch.
+    pub const fn start(&mut self) {
+        self.is_starting = false;
     }
 
     /// Returns both clocks at `local`, or `None` before the first exchange.
@@ -247,7 +292,14 @@ impl ClockSync {
     }
 
     fn interval(&self) -> Span {
-        if self.is_settled() { self.config.interval_relaxed } else { self.config.interval_fast }
+        let is_first = self.last_request.is_none_or(|last| last.id < Self::START_REQUESTS);
+        if self.is_starting && is_first {
+            self.config.interval_start
+        } else if self.is_settled() {
+            self.config.interval_relaxed
+        } else {
+            self.config.interval_fast
+        }
     }
 
     fn give_up_on_old_requests(&mut self, now: LocalInstant) {
@@ -307,13 +359,14 @@ impl ClockSync {
         Ok(rival.bounds)
     }
 
-    /// Aims at the middle of `bounds`: by a step the first time, then by slewing, and by a step
-    /// into a new epoch where slewing would take too long.
+    /// Aims at the middle of `bounds`: by a step the first time and while starting, then by slewing,
+    /// and by a step into a new epoch where slewing would take too long.
     fn aim(&mut self, bounds: OffsetBounds, local: LocalInstant) {
         let target = bounds.middle();
         let stepped = Slew::stepped_to(target, local, self.config.slew_ppm);
         let slew = match self.synced {
             None => stepped,
+            Some(_) if self.is_starting => stepped,
             Some(Synced { slew, .. }) => {
                 if (target - slew.offset_at(local)).abs() > self.config.step_beyond {
                     self.epoch = self.epoch.wrapping_add(1);
@@ -374,6 +427,43 @@ mod tests {
         assert!(scene.error().abs() <= Span::from_micros(1));
         assert!(scene.clock.uncertainty(at(40)).unwrap() < WAY + Span::from_micros(20));
         assert_eq!(scene.clock.epoch(), 0, "the first step is no new epoch");
+    }
+
+    #[test]
+    fn a_starting_clock_forgets_a_greeting_that_waited_and_then_never_jumps() {
+        let mut scene = Scene { clock: ClockSync::starting(ClockConfig::default()), ..Scene::new() };
+        // The greeting waits for 300 ms on its way to the server.
+        let request = scene.clock.poll_request(at(0)).expect("it is due");
+        let stamp = scene.stamp(at(300) + WAY);
+        scene.clock.handle_reply(request.answer(stamp, stamp), at(300) + WAY + WAY).unwrap();
+        assert_eq!(scene.error(), Span::from_millis(150));
+        assert!(!scene.clock.is_ready(scene.clock.latest), "± 170 ms");
+        assert_eq!(scene.clock.poll_deadline(), at(25), "it asks again soon");
+        let sent = at(340);
+        let request = scene.clock.poll_request(sent).expect("it is due");
+        let stamp = scene.stamp(sent + WAY);
+        scene.clock.handle_reply(request.answer(stamp, stamp), sent + WAY + WAY).unwrap();
+        assert!(scene.error().abs() <= Span::from_micros(40), "it steps: {:?}", scene.error());
+        assert_eq!(scene.clock.epoch(), 0);
+        scene.clock.start();
+        scene.ahead += Span::from_millis(-500);
+        while scene.exchange().is_err() {}
+        assert!(scene.error() > Span::from_millis(450), "it slews: {:?}", scene.error());
+    }
+
+    #[test]
+    fn a_starting_clock_is_ready_after_five_exchanges_however_long_the_link() {
+        let mut clock = ClockSync::starting(ClockConfig::default());
+        let mut sent = at(0);
+        for count in 0..5 {
+            assert!(!clock.is_ready(sent), "after {count}");
+            sent = clock.poll_deadline().max(sent);
+            let request = clock.poll_request(sent).expect("it is due");
+            let stamp = SharedInstant::ZERO + (sent.since_zero() + Span::from_millis(400));
+            clock.handle_reply(request.answer(stamp, stamp), sent + Span::from_millis(800)).unwrap();
+            sent += Span::from_millis(800);
+        }
+        assert!(clock.is_ready(sent));
     }
 
     #[test]

@@ -32,6 +32,11 @@ impl Attachments {
         true
     }
 
+    /// Returns whether no object has a parent.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parents.is_empty()
+    }
+
     pub(super) fn parent(&self, object: EntityId) -> Option<EntityId> {
         self.parents.get(&object).copied()
     }

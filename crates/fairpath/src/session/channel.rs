@@ -22,8 +22,8 @@ use super::queues::Queues;
 use super::quickest::Quickest;
 use super::received_numbers::ReceivedNumbers;
 use super::statistics::Statistics;
-use super::undelivered::Undelivered;
-use super::{Budget, Delivery};
+use super::undelivered::{Undelivered, UndeliveredTypes};
+use super::{Budget, ClassId, Delivery};
 use crate::clock::{DelayEstimate, Reply, Request};
 use crate::dr_vector::DrVector;
 use crate::ledger::CopyRange;
@@ -476,7 +476,7 @@ impl Channel {
         let header = self.sent.header(now.shared);
         let Filler { departures, bodies } = filler;
         let mut fitting = departures.len();
-        let room = draft.left() + HEAD_BYTES;
+        let room = draft.left() + HEAD_BYTES - LENGTH_BYTES_MAX;
         let body = bodies.find_or_encode(dispatcher, precision, now.shared, departures);
         if !body.is_ok_and(|body| body.bytes_with(&header) <= room) {
             fitting = most_urgent_that_fit(departures, dispatcher, precision, &header, room);
@@ -692,22 +692,23 @@ impl Channel {
     }
 
     /// Returns the reliable messages that will never be delivered.
-    pub(super) fn into_undelivered(self) -> Vec<Undelivered> {
+    pub(super) fn into_undelivered<V: Planar>(
+        self,
+        types: &UndeliveredTypes<'_, V, impl Fn(EntityId) -> Option<ClassId>>,
+    ) -> Vec<Undelivered> {
         let (messages, unordered) = self.outbox.into_undelivered();
-        let mut undelivered: Vec<Undelivered> =
-            messages.into_iter().filter_map(Undelivered::message).collect();
-        undelivered
-            .extend(unordered.into_iter().map(|call| Undelivered::Call(call, Delivery::ReliableUnordered)));
-        let quickest = self.quickest.into_undelivered();
-        undelivered.extend(quickest.into_iter().map(|call| Undelivered::Call(call, Delivery::Quickest)));
-        undelivered.extend(self.newest.into_undelivered().into_iter().filter_map(Undelivered::part));
-        undelivered
+        let unordered = unordered.into_iter().map(|call| types.call(call, Delivery::ReliableUnordered));
+        let quickest = self.quickest.into_undelivered().into_iter();
+        let quickest = quickest.map(|call| types.call(call, Delivery::Quickest));
+        let newest = self.newest.into_undelivered().into_iter().filter_map(|part| types.part(part));
+        let ordered = messages.into_iter().filter_map(|message| types.message(message));
+        ordered.chain(unordered).chain(quickest).chain(newest).collect()
     }
 }
 
 /// Bytes of a message without DR vectors, and of its length.
 const HEAD_BYTES: usize = 16;
-/// Bytes of the largest length of a message of DR vectors.
+/// Most bytes of the length of the DR vectors: enough for two megabytes.
 const LENGTH_BYTES_MAX: usize = 3;
 
 /// Moves the most urgent departures to the front, as many as fit in a message of `bytes_max`, in the

@@ -110,13 +110,18 @@ impl Class {
         Self { has_motion: false, ..Self::new(Trigger::AnyOf(Vec::new())) }
     }
 
-    /// Predicts circles, for objects that steer: cars, ships, tanks.
+    /// Predicts circles, for objects that steer: cars, ships, tanks. Observe states with
+    /// [`State::with_heading`](crate::State::with_heading): without a turn rate the prediction is
+    /// linear.
     #[must_use]
     pub fn circular(self) -> Self {
         self.with_model(MotionKind::Circular)
     }
 
-    /// Predicts constant acceleration, for objects that fall or are thrown.
+    /// Predicts constant acceleration, for objects whose acceleration the game knows: people on foot,
+    /// and objects that brake, fall or are thrown. Observe states with
+    /// [`State::with_acceleration`](crate::State::with_acceleration): without it the prediction is
+    /// linear.
     #[must_use]
     pub fn quadratic(self) -> Self {
         self.with_model(MotionKind::Quadratic)
@@ -196,8 +201,13 @@ impl Class {
         if is_servers { self.server_group(group) } else { self }
     }
 
-    /// Lets clients claim objects of the class: a ball, a door, a vehicle. The first claim that
-    /// reaches the server wins.
+    /// Lets clients claim objects of the class: a ball, a door, a vehicle.
+    ///
+    /// A claim takes the object from its present owner at once, also from another client, unless
+    /// the owner has changed since the claimer last heard of it
+    /// ([`Refusal::ClaimLost`](super::Refusal::ClaimLost)). For other rules, such as a vehicle that
+    /// stays with its driver or a ball within reach, install an
+    /// [`Interceptor::check_claim`](super::Interceptor::check_claim).
     #[must_use]
     pub fn claimable(mut self) -> Self {
         self.is_claimable = true;

@@ -92,7 +92,8 @@ coded! {
 coded! {
     /// Why a server refused an action of a client. The connection stays open.
     Refusal {
-        /// The client does not own the object, or did not any more when the message arrived.
+        /// The client does not own the object, or did not any more when the message arrived. Honest
+        /// clients cause it with every change of owner: their last updates are on the way.
         NotOwner = 0, "another peer owns the object";
         /// The object does not exist, or the client does not see it.
         UnknownObject = 1, "the object does not exist or is not visible";
@@ -104,8 +105,9 @@ coded! {
         TooManyObjects = 4, "the limit of objects is reached";
         /// The class does not allow claims.
         NotClaimable = 5, "objects of this class cannot be claimed";
-        /// Another claim arrived first.
-        ClaimLost = 6, "another claim arrived first";
+        /// The owner changed before the claim arrived: another claim came first, or the server gave
+        /// the object away. Honest clients cause it.
+        ClaimLost = 6, "another change of owner came first";
         /// The object is faster than [`SpeedCheck`](super::SpeedCheck) allows, or a number of it is
         /// greater than [`NUMBER_MAX`](crate::motion::NUMBER_MAX).
         TooFastMotion = 7, "the object moves faster than allowed";
@@ -126,6 +128,22 @@ coded! {
         /// A state or the argument of a call is not of the type that the
         /// [`Protocol`](super::Protocol) gives it.
         WrongType = 14, "a value is not of the type that the protocol gives it";
+    }
+}
+
+impl Refusal {
+    /// Returns whether honest clients cause this refusal in a normal game, because their messages
+    /// cross with others: the object or its parent has a new owner or is gone, or a queue is full.
+    /// Do not count it against a player.
+    ///
+    /// The others need a modified client, a mistake in the game, or a check that is too strict:
+    /// [`Teleported`](Self::Teleported) after a collision, for example.
+    /// [`Vetoed`](Self::Vetoed) is the game's own: it knows what it refuses.
+    pub const fn is_innocent(self) -> bool {
+        matches!(
+            self,
+            Self::NotOwner | Self::UnknownObject | Self::ClaimLost | Self::CalleeBusy | Self::BadParent
+        )
     }
 }
 
@@ -193,6 +211,8 @@ pub enum ObjectError {
     NoSession,
     /// The object does not exist here.
     Unknown(EntityId),
+    /// The object of this handle is gone. Another object may have its id now.
+    Stale(EntityId),
     /// Another peer owns the object.
     NotOwner(EntityId),
     /// The class is not configured.
@@ -242,6 +262,11 @@ impl fmt::Display for ObjectError {
         match self {
             Self::NoSession => write!(f, "there is no session yet"),
             Self::Unknown(object) => write!(f, "object {} does not exist here", object.0),
+            Self::Stale(object) => write!(
+                f,
+                "the object that had the id {} is gone; forget the handle, the id may be another object's",
+                object.0
+            ),
             Self::NotOwner(object) => write!(f, "another peer owns object {}", object.0),
             Self::UnknownClass => write!(f, "the class is not configured"),
             Self::NoIds => write!(f, "no id is left for a new object; try again in a round trip"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{ClassId, ClientId, Refusal};
+use super::{ClassId, ClientId, Refusal, ScopeObject};
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::time::SharedInstant;
@@ -21,6 +21,29 @@ pub struct Update<'a, V: Planar> {
     pub believed: Option<&'a DrVector<V>>,
     /// The current time.
     pub now: SharedInstant,
+}
+
+/// A client's request to own an object, before the server grants it.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimRequest<'a, V: Planar> {
+    /// The client that wants to own the object.
+    pub client: ClientId,
+    /// The object, with its present owner and where the server places it now.
+    pub object: ScopeObject<'a, V>,
+    /// The objects that the client owns already, in the order of their ids.
+    pub own: &'a [ScopeObject<'a, V>],
+    /// The current time.
+    pub now: SharedInstant,
+}
+
+impl<V: Planar> ClaimRequest<'_, V> {
+    /// Returns the distance between the claimed object and the nearest of the client's own objects;
+    /// `None` if the object or all of the client's have no position.
+    pub fn distance(&self) -> Option<f64> {
+        let claimed = self.object.state?.position;
+        let own = self.own.iter().filter_map(|own| Some(own.state?.position.distance(claimed)));
+        own.min_by(f64::total_cmp)
+    }
 }
 
 /// Refuses or changes clients' updates of their objects. A server asks its interceptors in the
@@ -46,6 +69,35 @@ pub trait Interceptor<V: Planar>: Debug + Send {
     /// refusal the object does not exist, and its owner gets [`Refusal::NotCreated`], whatever
     /// reason is returned here.
     fn check_creation(&mut self, _: &Update<'_, V>, _creation: &mut Vec<u8>) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Accepts or refuses a claim. Default: accepted, also if another client owns the object. The
+    /// server asks last: the claimer sees the object, its class is
+    /// [`claimable`](super::Class::claimable), no change of owner is on the way to the claimer, and
+    /// the claimer may own one more. The claimer gets the refusal, such as [`Refusal::Vetoed`], and
+    /// the owner keeps the object.
+    ///
+    /// The server sees the claimer's objects as late as their updates arrive: allow for what they
+    /// move in that time. Example: a runner of 8 u/s and a delay of 150 ms add 1.2 units.
+    ///
+    /// ```
+    /// use fairpath::Vec2;
+    /// use fairpath::session::{ClaimRequest, Interceptor, Party, Refusal};
+    ///
+    /// /// A vehicle stays with its driver, and only a player beside it gets in.
+    /// #[derive(Debug)]
+    /// struct Doors;
+    ///
+    /// impl Interceptor<Vec2> for Doors {
+    ///     fn check_claim(&mut self, claim: &ClaimRequest<'_, Vec2>) -> Result<(), Refusal> {
+    ///         let is_free = claim.object.owner == Party::Server;
+    ///         let is_near = claim.distance().is_some_and(|distance| distance <= 3.0);
+    ///         if is_free && is_near { Ok(()) } else { Err(Refusal::Vetoed) }
+    ///     }
+    /// }
+    /// ```
+    fn check_claim(&mut self, _: &ClaimRequest<'_, V>) -> Result<(), Refusal> {
         Ok(())
     }
 }

@@ -23,6 +23,21 @@ pub struct ScopeObject<'a, V: Planar> {
     pub state: Option<State<V>>,
 }
 
+/// Which objects a [`Scope`] must be asked about. The server finds them by an index instead of
+/// walking all objects, and does not ask again while nothing changes: no object moves, appears,
+/// disappears or changes its owner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reach {
+    /// All objects, at every check. The cost is clients times objects.
+    Anywhere,
+    /// Objects up to this distance from one of the client's own objects, and those without a
+    /// position. A client that owns no object is asked about all.
+    Within(f64),
+    /// The so many objects of other owners that are nearest to one of the client's own objects,
+    /// those that the client sees already, and those without a position.
+    Nearest(usize),
+}
+
 /// Decides which objects each client sees. An owner always sees its own objects.
 pub trait Scope<V: Planar>: Debug + Send {
     /// Returns whether `client` sees the object. `eyes` are the objects that the client owns;
@@ -35,9 +50,19 @@ pub trait Scope<V: Planar>: Debug + Send {
         is_seen: bool,
     ) -> bool;
 
-    /// Returns the objects that `client` sees among all `objects`, which are in the order of their
-    /// ids; its own objects may be left out. Implement it to compare objects with each other, as
-    /// [`Nearest`] does. The default asks [`sees`](Self::sees) for each.
+    /// Returns which objects the scope must be asked about. Default [`Reach::Anywhere`].
+    ///
+    /// Return another reach only if the client sees no object beyond it, and if the answers depend
+    /// on nothing but the arguments. A game with a fog of war of 200 units, for example, returns
+    /// `Reach::Within(200.0)` if the fog is the same all the time.
+    fn reach(&self) -> Reach {
+        Reach::Anywhere
+    }
+
+    /// Returns the objects that `client` sees among `objects`: those within [`reach`](Self::reach),
+    /// possibly with some beyond it, in the order of their ids. The client's own objects may be left
+    /// out. Implement it to compare objects with each other, as [`Nearest`] does. The default asks
+    /// [`sees`](Self::sees) for each.
     fn choose(
         &mut self,
         client: ClientId,
@@ -72,6 +97,10 @@ pub struct Within {
 }
 
 impl<V: Planar> Scope<V> for Within {
+    fn reach(&self) -> Reach {
+        Reach::Within(self.enter.max(self.leave))
+    }
+
     fn sees(
         &mut self,
         _: ClientId,
@@ -91,8 +120,8 @@ impl<V: Planar> Scope<V> for Within {
 ///
 /// For crowds: the bytes and the cost of a client are bounded, however many objects there are. A
 /// new object becomes visible at the next check
-/// ([`ServerConfig::scope_every`](super::ServerConfig::scope_every)). A check costs a distance for
-/// each pair of client and object: 10 ms for 1000 of each, in parts.
+/// ([`ServerConfig::scope_every`](super::ServerConfig::scope_every)). Of two objects that are
+/// equally far the one with the lower id is seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearest {
     /// Most objects that a client sees. 32 tanks that turn all the time take 2 kB a second per
@@ -108,6 +137,10 @@ impl Nearest {
 }
 
 impl<V: Planar> Scope<V> for Nearest {
+    fn reach(&self) -> Reach {
+        Reach::Nearest(self.count)
+    }
+
     /// Visibility stays as it is until the next check of all objects.
     fn sees(
         &mut self,
@@ -135,7 +168,10 @@ impl<V: Planar> Scope<V> for Nearest {
         let others = objects.iter().filter(|sight| sight.owner != Party::Client(client));
         let mut others: Vec<(f64, EntityId)> = others.filter_map(far).collect();
         if others.len() > self.count {
-            others.select_nth_unstable_by(self.count, |one, other| one.0.total_cmp(&other.0));
+            let nearest_first = |one: &(f64, EntityId), other: &(f64, EntityId)| {
+                one.0.total_cmp(&other.0).then(one.1.cmp(&other.1))
+            };
+            others.select_nth_unstable_by(self.count, nearest_first);
             others.truncate(self.count);
         }
         let motionless = objects.iter().filter(|sight| sight.state.is_none()).map(|sight| sight.object);

@@ -1,6 +1,7 @@
 use crate::time::Span;
 
-/// Statistics of the link to a peer.
+/// Statistics of the link to a peer, since the session began. A resumed session goes on counting; a
+/// new one starts at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// Mean round trip; `None` before the first receipt.
@@ -27,7 +28,13 @@ pub struct Statistics {
     pub vectors_received: u64,
     /// Bytes of unconfirmed reliable messages.
     pub outbox_bytes: u64,
-    /// The peer's error about the objects it sees, per second, from the ledger.
+    /// How wrong the peer is about the objects that this end sends to it, from the ledger: for each
+    /// object the mean distance between the exported path and where the peer places it, summed over
+    /// the objects, in world units. Divide by the number of objects for the mean of one.
+    ///
+    /// At a server it is the client's error about what the client sees. At a client it is the
+    /// server's error about the client's own objects. The name says how it is computed: units times
+    /// seconds of error, for each second; older time fades with a half-life of 30 s.
     pub error_per_sec: f64,
 }
 

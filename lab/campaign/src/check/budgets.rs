@@ -1,14 +1,17 @@
-//! Bytes and claims stay within their budgets, and copies keep the class's least interval.
+//! Bytes and claims stay within their budgets, copies keep the class's least interval, and a rider
+//! that stands on a moving carrier costs heartbeats only.
 //!
 //! The model: a token bucket for each link that every datagram draws from and that must not become
 //! negative. Streams draw only from the real bucket, so this is an upper bound.
 
 use std::collections::BTreeMap;
 
-use fairpath::number::{EntityId, ReceiverId};
+use fairpath::DrVector;
+use fairpath::number::{EntityId, Life, ReceiverId};
 use fairpath::schedule::Removed;
 use fairpath::session::Budget;
 use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::Vec2;
 use fairpath_sim::DatagramRoute;
 
 use super::{Findings, Law};
@@ -23,6 +26,17 @@ pub(crate) struct BudgetCheck {
     buckets: BTreeMap<DatagramRoute, BudgetBucket>,
     departed: BTreeMap<(EntityId, ReceiverId), SharedInstant>,
     claims: ClaimCount,
+    /// Riders that stand on their carriers.
+    standing: BTreeMap<EntityId, StandingRider>,
+}
+
+/// The DR vectors of a rider since it boarded its carrier.
+#[derive(Clone, Copy, Debug)]
+struct StandingRider {
+    life: Life,
+    carrier: EntityId,
+    since: SharedInstant,
+    count: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +55,15 @@ struct ClaimCount {
 
 impl BudgetCheck {
     pub(crate) fn new(budget: Budget, interval_min: Span, scheduler: SchedulerPlan) -> Self {
-        let (buckets, departed) = (BTreeMap::new(), BTreeMap::new());
-        Self { budget, interval_min, scheduler, buckets, departed, claims: ClaimCount::default() }
+        Self {
+            budget,
+            interval_min,
+            scheduler,
+            buckets: BTreeMap::new(),
+            departed: BTreeMap::new(),
+            claims: ClaimCount::default(),
+            standing: BTreeMap::new(),
+        }
     }
 
     /// Takes in a sent datagram. A client's clock may be `ppm` too fast.
@@ -117,9 +138,35 @@ impl BudgetCheck {
         });
     }
 
+    /// Takes in a DR vector of a rider that does not move on its carrier: it costs a heartbeat a
+    /// second. Twice that is allowed, because owners change.
+    pub(crate) fn on_standing(
+        &mut self,
+        vector: &DrVector<Vec2>,
+        now: SharedInstant,
+        findings: &mut Findings,
+    ) {
+        let Some(carrier) = vector.parent else {
+            self.standing.remove(&vector.entity);
+            return;
+        };
+        let boarded = StandingRider { life: vector.life, carrier, since: now, count: 0 };
+        let rider = self.standing.entry(vector.entity).or_insert(boarded);
+        if (rider.life, rider.carrier) != (vector.life, carrier) {
+            *rider = boarded;
+        }
+        rider.count += 1;
+        let (count, secs) = (rider.count, (now - rider.since).as_secs_f64());
+        findings.check(Law::Budget, now, f64::from(count) <= 4.0 + 2.0 * secs, || {
+            let entity = vector.entity.0;
+            format!("rider {entity} stands on its carrier and costs {count} DR vectors in {secs:.1} s")
+        });
+    }
+
     pub(crate) fn on_restarted(&mut self) {
         self.buckets.clear();
         self.departed.clear();
+        self.standing.clear();
         self.claims = ClaimCount::default();
     }
 }

@@ -162,8 +162,11 @@ impl CallCheck {
             lane.end = LaneEnd::Lost;
         }
         for item in undelivered {
-            let Undelivered::Call(call, delivery) = item else { continue };
-            let parcel = NumberedCall::from_bytes(&call.bytes);
+            let Undelivered::Call { method, call, delivery, .. } = item else { continue };
+            let parcel = NumberedCall::from_bytes(call.bytes());
+            findings.check(Law::Types, now, parcel == NumberedCall::from_call(*method, call), || {
+                format!("{prefix} lists method {method} as undelivered without its type: {call:?}")
+            });
             let lane = parcel.and_then(|parcel| self.lanes.get_mut(parcel.lane.0 as usize));
             let Some((lane, NumberedCall { lane: id, number })) = lane.zip(parcel) else { continue };
             // Calls between clients pass through the server, which owes them to the owner.

@@ -22,7 +22,7 @@ pub(crate) use clocks::ClockCheck;
 pub(crate) use converged::{ConvergenceCheck, ExpectedObject};
 pub(crate) use identity::{IdentityCheck, SeenObject, bullet_lane, stone_place};
 pub(crate) use ledgers::{LedgerCheck, LedgerReading};
-pub(crate) use placed::PlacementCheck;
+pub(crate) use placed::{CarrierFrame, PlacementCheck};
 pub(crate) use strangers::StrangerCheck;
 
 /// A law that must hold.
@@ -46,7 +46,7 @@ pub enum Law {
     Types,
     /// Creation value, states and position belong to the same object, whichever id it has.
     Identity,
-    /// An object that enters has a place.
+    /// An object has a place from entering to leaving.
     Entered,
     /// After a restart no object of the old run is left, and states that did not arrive are listed.
     Restart,

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use fairpath::DrVector;
 use fairpath::number::EntityId;
 use fairpath::place::Placement;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
+use fairpath::{DrVector, State};
 
 use super::{Findings, Law};
 
@@ -21,9 +21,29 @@ pub(crate) struct PlacementCheck {
     horizon: Span,
     /// By viewer and session, and object.
     followed: BTreeMap<((usize, u32), EntityId), SharedInstant>,
-    passed_on: BTreeMap<EntityId, SharedInstant>,
+    /// The generation time and the parent in the newest DR vector that the server forwarded.
+    passed_on: BTreeMap<EntityId, (SharedInstant, Option<EntityId>)>,
     /// Viewers that went back in this frame; cleared if the object had left and come back.
     suspects: Vec<(usize, EntityId, SharedInstant, SharedInstant)>,
+}
+
+/// The place and heading of an object that carries another one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CarrierFrame {
+    position: Vec2,
+    heading: f64,
+}
+
+impl CarrierFrame {
+    pub(crate) fn of(state: &State<Vec2>) -> Self {
+        Self { position: state.position, heading: state.orientation }
+    }
+
+    /// Returns the place in the world of a place ahead and to the left of the carrier's middle.
+    pub(crate) fn carry(&self, place: Vec2) -> Vec2 {
+        let ahead = Vec2::from_heading(self.heading);
+        self.position + ahead * place.x + ahead.perpendicular() * place.y
+    }
 }
 
 impl PlacementCheck {
@@ -66,11 +86,13 @@ impl PlacementCheck {
         }
     }
 
-    /// Takes in a placed position of a viewer, with its DR vector and shared clock.
+    /// Takes in a placed position of a viewer, with its DR vector, the place of its carrier, and the
+    /// shared clock.
     pub(crate) fn on_placed(
         &self,
         viewer: usize,
         vector: &DrVector<Vec2>,
+        carrier: Option<CarrierFrame>,
         (shared, position): (SharedInstant, Vec2),
         now: SharedInstant,
         findings: &mut Findings,
@@ -78,6 +100,7 @@ impl PlacementCheck {
         if self.placement == Placement::Global {
             let age = (shared - vector.generated_at).min(self.horizon);
             let said = vector.motion.position_at(age.as_secs_f64());
+            let said = carrier.map_or(said, |carrier| carrier.carry(said));
             let off = said.distance(position);
             findings.check(Law::Placed, now, off < 1e-6, || {
                 format!("client {viewer} places object {} {off} units off its DR vector", vector.entity.0)
@@ -97,10 +120,24 @@ impl PlacementCheck {
         now: SharedInstant,
         findings: &mut Findings,
     ) {
-        let before = self.passed_on.insert(vector.entity, vector.generated_at);
-        let is_newer = before.is_none_or(|before| vector.generated_at > before);
+        let before = self.passed_on.insert(vector.entity, (vector.generated_at, vector.parent));
+        let is_newer = before.is_none_or(|(before, _)| vector.generated_at > before);
         findings.check(Law::Placed, now, is_newer, || {
             format!("the server forwards an older DR vector of object {}", vector.entity.0)
+        });
+    }
+
+    /// Takes in the parent that the server has chosen for an object that it has just observed.
+    pub(crate) fn on_parent_chosen(
+        &self,
+        object: EntityId,
+        parent: Option<EntityId>,
+        now: SharedInstant,
+        findings: &mut Findings,
+    ) {
+        let exported = self.passed_on.get(&object).map(|(_, parent)| *parent);
+        findings.check(Law::Placed, now, exported == Some(parent), || {
+            format!("the server carries object {} by {parent:?} and has exported {exported:?}", object.0)
         });
     }
 

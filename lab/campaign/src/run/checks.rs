@@ -10,7 +10,7 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::LinkConfig;
 
 use super::{ClientPlayer, MOVES_ON, RESTS, World, WorldRun, peer};
-use crate::check::{ConvergenceCheck, ExpectedObject, Law, LedgerReading, SeenObject};
+use crate::check::{CarrierFrame, ConvergenceCheck, ExpectedObject, Law, LedgerReading, SeenObject};
 use crate::game::{RIDER, STONE, stamp_at_client};
 
 impl WorldRun<'_> {
@@ -19,6 +19,9 @@ impl WorldRun<'_> {
         self.handle_recorded_events();
         for index in 0..self.plan.clients {
             self.check_client(world, index, now);
+        }
+        if !self.is_down {
+            self.check_servers_riders(world, now);
         }
         if self.frame.is_multiple_of(15) && !self.is_down {
             self.check_ledgers(world, now);
@@ -61,12 +64,24 @@ impl WorldRun<'_> {
             let position = state.map(|state| state.position);
             let seen = SeenObject { object, class, stamp, position };
             self.identity.on_seen(&who, seen, now, &mut self.findings);
+            // A clock that was set back refuses DR vectors: they come from the future.
+            let is_in_sight = state.is_some() || !self.plan.has_sound_clock(index);
+            self.findings.check(Law::Entered, now, is_in_sight, || {
+                format!("client {index} sees object {} and has no place for it", object.0)
+            });
             let Some((followed, state)) = client.followed(object).copied().zip(state) else { continue };
             self.digest.f64(state.position.x).f64(state.position.y);
-            // The motion of a carried object is relative to its parent, which may be gone.
-            if !is_mine && followed.parent.is_none() {
+            let carrier = match followed.parent {
+                // Until the parent is known, or after it is gone, its riders coast or rest.
+                Some(parent) => match client.place(parent, local) {
+                    Some(carrier) => Some(CarrierFrame::of(&carrier)),
+                    None => continue,
+                },
+                None => None,
+            };
+            if !is_mine {
                 let placed = (clock.shared, state.position);
-                self.placed.on_placed(index, &followed, placed, now, &mut self.findings);
+                self.placed.on_placed(index, &followed, carrier, placed, now, &mut self.findings);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use fairpath::number::EntityId;
 use fairpath::session::{CloseReason, Delivery, Party};
-use fairpath::time::SharedInstant;
+use fairpath::time::{SharedInstant, Span};
 use fairpath_games::tanks::{Driver, Input};
 use fairpath_sim::{Fault, LinkConfig, PeerId, Rate};
 
@@ -59,94 +59,124 @@ impl WorldRun<'_> {
 
     fn apply(&mut self, world: &mut World, incident: Incident, now: SharedInstant) {
         match incident {
-            Incident::Partition(who, span) => {
-                world.network.inject(Fault::Isolate(peer(who)));
-                self.endings.push((now + span, FaultEnd::Partition(who)));
-            }
+            Incident::Partition(who, span) => self.isolate(world, who, now + span),
             Incident::Cut(who) => world.cut(who),
             Incident::Crash(who) => self.crash(world, who, now),
-            Incident::Leave(who) => {
-                let (client, local) = world.client_now(who);
-                client.leave(local);
-            }
-            Incident::Absent(who, span) => {
-                world.absent(who);
-                self.endings.push((now + span, FaultEnd::Absence(who)));
-            }
-            Incident::Stall(who, span) => {
-                world.stall(who);
-                self.endings.push((now + span, FaultEnd::Stall(who)));
-            }
-            Incident::Step(who, by) => {
-                world.network.inject(Fault::StepClock(peer(who), by));
-                self.clocks.on_step(who, now);
-                self.budgets.on_step(who);
-            }
-            Incident::Drift(who, ppm) => {
-                world.network.inject(Fault::DriftClock(peer(who), ppm));
-                self.seats[who].drifts = true;
-                self.clocks.on_drift(who);
-            }
-            Incident::Restart if !self.is_down => self.restart(world, now),
-            Incident::PlannedRestart(pause) if !self.is_down => {
-                self.stop(world, now);
-                self.endings.push((now + pause, FaultEnd::Downtime));
-            }
+            Incident::Leave(who) => self.leave(world, who),
+            Incident::Absent(who, span) => self.go_away(world, who, now + span),
+            Incident::Stall(who, span) => self.stall(world, who, now + span),
+            Incident::Step(who, by) => self.step_clock(world, who, by, now),
+            Incident::Drift(who, ppm) => self.drift_clock(world, who, ppm),
+            Incident::Narrow(who, rate, span) => self.narrow(world, who, rate, now + span),
             Incident::Garble(who) => self.garble(world, who),
-            Incident::Board(who, rider) => {
-                let _ = world.client(who).claim(self.riders[rider]);
-            }
+            Incident::Board(who, rider) => claim(world, who, self.riders[rider]),
             Incident::Attach(rider, carrier) => self.attach(world, rider, carrier),
-            Incident::Give(rider, to) if !self.is_down => {
-                let to = to.map(|who| self.seats[who].id.filter(|id| world.server.is_connected(*id)));
-                if let Some(to) = to.map_or(Some(Party::Server), |id| id.map(Party::Client)) {
-                    world.server.give(self.riders[rider], to, now).expect("it exists");
-                }
-            }
-            Incident::Sink(platform) if !self.is_down => self.sink(world, platform, now),
-            Incident::Narrow(who, bytes_per_sec, span) => {
-                let rate = Some(Rate { bytes_per_sec, queue_bytes_max: 6_000 });
-                let narrow = LinkConfig { rate, ..self.plan.links[who][1].clone() };
-                world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(narrow)));
-                self.endings.push((now + span, FaultEnd::Narrow(who)));
-            }
-            Incident::Claim(who, ball) => {
-                // The claim fails if the client does not see the ball or has no session.
-                let _ = world.client(who).claim(self.balls[ball]);
-            }
-            Incident::Release(who) => {
-                for ball in self.balls.clone() {
-                    let _ = world.client(who).release(ball);
-                }
-            }
-            Incident::Rebuild(who) => {
-                let seat = &mut self.seats[who];
-                if let Some(tank) = seat.tank
-                    && world.client(who).destroy(tank).is_ok()
-                {
-                    seat.tank = None;
-                    seat.groups.clear();
-                    seat.garbled.clear();
-                    self.placed.on_removed(who, tank);
-                    self.calls.excuse(&format!("~o{}@{}", tank.0, self.epoch));
-                }
-            }
-            Incident::Chatter(who, count, bytes) => {
-                for _ in 0..count {
-                    self.call_server(world, who, Delivery::ReliableOrdered, bytes);
-                }
-            }
-            Incident::Dismiss(who) if !self.is_down => {
-                if let Some(id) = self.seats[who].id {
-                    world.server.dismiss(id, now);
-                }
-            }
-            // A stopped server does nothing.
+            Incident::Claim(who, ball) => claim(world, who, self.balls[ball]),
+            Incident::Release(who) => self.release_balls(world, who),
+            Incident::Rebuild(who) => self.rebuild(world, who),
+            Incident::Chatter(who, count, bytes) => self.chatter(world, who, count, bytes),
             Incident::Restart
             | Incident::PlannedRestart(_)
             | Incident::Give(..)
             | Incident::Sink(_)
-            | Incident::Dismiss(_) => {}
+            | Incident::Dismiss(_) => self.apply_at_server(world, incident, now),
+        }
+    }
+
+    /// Lets the server act. A stopped server does nothing.
+    fn apply_at_server(&mut self, world: &mut World, incident: Incident, now: SharedInstant) {
+        if self.is_down {
+            return;
+        }
+        match incident {
+            Incident::Restart => self.restart(world, now),
+            Incident::PlannedRestart(pause) => {
+                self.stop(world, now);
+                self.endings.push((now + pause, FaultEnd::Downtime));
+            }
+            Incident::Give(rider, to) => self.give(world, rider, to, now),
+            Incident::Sink(platform) => self.sink(world, platform, now),
+            Incident::Dismiss(who) => {
+                if let Some(id) = self.seats[who].id {
+                    world.server.dismiss(id, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn isolate(&mut self, world: &mut World, who: usize, until: SharedInstant) {
+        world.network.inject(Fault::Isolate(peer(who)));
+        self.endings.push((until, FaultEnd::Partition(who)));
+    }
+
+    fn leave(&mut self, world: &mut World, who: usize) {
+        self.seats[who].has_left = true;
+        let (client, local) = world.client_now(who);
+        client.leave(local);
+    }
+
+    fn go_away(&mut self, world: &mut World, who: usize, until: SharedInstant) {
+        world.absent(who);
+        self.endings.push((until, FaultEnd::Absence(who)));
+    }
+
+    fn stall(&mut self, world: &mut World, who: usize, until: SharedInstant) {
+        world.stall(who);
+        self.endings.push((until, FaultEnd::Stall(who)));
+    }
+
+    fn step_clock(&mut self, world: &mut World, who: usize, by: Span, now: SharedInstant) {
+        world.network.inject(Fault::StepClock(peer(who), by));
+        self.clocks.on_step(who, now);
+        self.budgets.on_step(who);
+    }
+
+    fn drift_clock(&mut self, world: &mut World, who: usize, ppm: f64) {
+        world.network.inject(Fault::DriftClock(peer(who), ppm));
+        self.seats[who].drifts = true;
+        self.clocks.on_drift(who);
+    }
+
+    fn narrow(&mut self, world: &mut World, who: usize, bytes_per_sec: u64, until: SharedInstant) {
+        let rate = Some(Rate { bytes_per_sec, queue_bytes_max: 6_000 });
+        let narrow = LinkConfig { rate, ..self.plan.links[who][1].clone() };
+        world.network.inject(Fault::Reconfigure(PeerId(0), peer(who), Box::new(narrow)));
+        self.endings.push((until, FaultEnd::Narrow(who)));
+    }
+
+    fn release_balls(&mut self, world: &mut World, who: usize) {
+        for ball in &self.balls {
+            // The client may own only some of them.
+            let _ = world.client(who).release(*ball);
+        }
+    }
+
+    /// A client destroys its tank; with its next report it creates another one.
+    fn rebuild(&mut self, world: &mut World, who: usize) {
+        let seat = &mut self.seats[who];
+        if let Some(tank) = seat.tank
+            && world.client(who).destroy(tank).is_ok()
+        {
+            seat.tank = None;
+            seat.groups.clear();
+            seat.garbled.clear();
+            self.placed.on_removed(who, tank);
+            self.calls.excuse(&format!("~o{}@{}", tank.0, self.epoch));
+        }
+    }
+
+    fn chatter(&mut self, world: &mut World, who: usize, count: u32, bytes: usize) {
+        for _ in 0..count {
+            self.call_server(world, who, Delivery::ReliableOrdered, bytes);
+        }
+    }
+
+    /// The server gives a rider to a client that is connected, or takes it.
+    fn give(&mut self, world: &mut World, rider: usize, to: Option<usize>, now: SharedInstant) {
+        let to = to.map(|who| self.seats[who].id.filter(|id| world.server.is_connected(*id)));
+        if let Some(to) = to.map_or(Some(Party::Server), |id| id.map(Party::Client)) {
+            world.server.give(self.riders[rider], to, now).expect("it exists");
         }
     }
 
@@ -214,12 +244,17 @@ impl WorldRun<'_> {
         self.is_down = false;
         self.calls.excuse(&format!("s{}.", self.epoch));
         self.calls.excuse(&format!("@{}", self.epoch));
-        let server = self.server(now);
-        world.restart_server(server);
-        // Events of the old server do not count.
-        self.log.drain();
         self.placed.on_restarted();
         self.ledgers.on_restarted();
         self.budgets.on_restarted();
+        // The new server records its first DR vectors here: later the log must not be dropped.
+        self.log.drain();
+        let server = self.server(now);
+        world.restart_server(server);
     }
+}
+
+/// A client claims an object. That fails if it does not see the object or has no session.
+fn claim(world: &mut World, who: usize, object: EntityId) {
+    let _ = world.client(who).claim(object);
 }

@@ -28,7 +28,7 @@ use crate::check::{
 use crate::events::{EventLog, RecordingScheduler, RecordingTap, SessionCounter, WorldEvent};
 use crate::game::{
     BALL, Ball, DRONE, Drone, PLATFORM, Platform, RIDER, Rider, STONE, Stone, protocol, stamp_at_client,
-    stamp_at_server, strange_protocol,
+    stamp_at_server, state_stamp, strange_protocol,
 };
 use crate::plan::{Drivers, Plan, REST};
 use props::Shot;
@@ -128,6 +128,8 @@ struct ClientPlayer {
     shots: Vec<Shot>,
     /// Its tank when its server was stopped: what the server lacks must be listed as undelivered.
     stopped_with: Option<EntityId>,
+    /// Whether it has left its session by itself.
+    has_left: bool,
     /// When it was told that the server restarts.
     told_at: Option<SharedInstant>,
     /// How often the client was started.
@@ -335,6 +337,9 @@ impl<'a> WorldRun<'a> {
                     self.placed.on_generated(&vector, now, findings);
                     self.ledgers.on_generated(&vector, now, &receivers);
                     self.budgets.on_trigger(receivers.len(), claimed, new, now, findings);
+                    if self.riders.first() == Some(&vector.entity) {
+                        self.budgets.on_standing(&vector, now, findings);
+                    }
                 }
                 WorldEvent::Looked { entity, now } => self.ledgers.on_looked(entity, now),
                 WorldEvent::Departed { entity, receiver, at } => {
@@ -386,6 +391,11 @@ impl<'a> WorldRun<'a> {
                     let has_stopped = self.stops > 0;
                     self.findings.check(Law::Restart, now, has_stopped, || {
                         format!("client {index} was told of a restart, and there was none")
+                    });
+                }
+                ClientEvent::Disconnected(Some(CloseReason::Finished)) => {
+                    self.findings.check(Law::Restart, now, seat.has_left, || {
+                        format!("client {index} was told that its session has ended, and it had not left")
                     });
                 }
                 ClientEvent::SessionLost { undelivered } => {
@@ -489,17 +499,24 @@ impl<'a> WorldRun<'a> {
 
 impl ClientPlayer {
     /// Returns a state of the tank that a stopped server does not have, and that is not listed as
-    /// undelivered.
+    /// undelivered with its value and type.
     fn unlisted(
         &self,
         last_states: &BTreeMap<(EntityId, u8), Vec<u8>>,
         undelivered: &[Undelivered],
     ) -> Option<u8> {
         let tank = self.stopped_with.filter(|tank| self.tank == Some(*tank))?;
-        let is_listed = |group: u8| undelivered.contains(&Undelivered::State(tank, group));
+        let listed = undelivered.iter().filter_map(|item| match item {
+            Undelivered::State { object, group, value } if *object == tank => {
+                Some((*group, state_stamp(*group, value).map(|_| value.bytes())))
+            }
+            _ => None,
+        });
+        let listed: BTreeMap<u8, Option<&[u8]>> = listed.collect();
         let groups = self.groups.iter().filter(|(group, _)| !self.garbled.contains(group));
         let mut lacking = groups.filter(|(group, value)| last_states.get(&(tank, **group)) != Some(*value));
-        lacking.find(|(group, _)| !is_listed(**group)).map(|(group, _)| *group)
+        let is_listed = |group: u8, value: &[u8]| listed.get(&group) == Some(&Some(value));
+        lacking.find(|(group, value)| !is_listed(**group, value)).map(|(group, _)| *group)
     }
 }
 

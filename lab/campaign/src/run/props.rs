@@ -7,7 +7,7 @@ use fairpath::vector::Vec2;
 use fairpath::{Observation, State};
 
 use super::{MOVES_ON, RunPhase, World, WorldRun};
-use crate::check::bullet_lane;
+use crate::check::{Law, bullet_lane};
 use crate::game::{BULLET, Bullet, PLATFORM, Platform};
 
 /// A bullet in flight.
@@ -92,9 +92,16 @@ impl WorldRun<'_> {
                 let (client, local) = world.client_now(index);
                 if client.owner(*rider) == Some(me) {
                     let state = Observation::Moved(self.rider(number, now));
-                    if let Err(ObjectError::BadParent(_)) = client.observe(*rider, state, local) {
+                    let mut observed = client.observe(*rider, state, local);
+                    if let Err(ObjectError::BadParent(_)) = observed {
                         client.attach(*rider, None).expect("its own");
+                        observed = client.observe(*rider, state, local);
                     }
+                    let exported = client.followed(*rider).and_then(|exported| exported.parent);
+                    let is_exported = observed.is_err() || exported == client.parent(*rider);
+                    self.findings.check(Law::Placed, now, is_exported, || {
+                        format!("client {index} has not exported the parent of rider {}", rider.0)
+                    });
                 }
             }
         }
@@ -110,7 +117,18 @@ impl WorldRun<'_> {
                 let state = Observation::Moved(self.rider(number, now));
                 if let Err(ObjectError::BadParent(_)) = world.server.observe(*rider, state, now) {
                     world.server.attach(*rider, None).expect("it is the server's own");
+                    world.server.observe(*rider, state, now).expect("it has no parent");
                 }
+            }
+        }
+    }
+
+    /// Checks that the server has exported the parents of its riders.
+    pub(super) fn check_servers_riders(&mut self, world: &World, now: SharedInstant) {
+        for rider in &self.riders {
+            if world.server.owner(*rider) == Some(Party::Server) {
+                let parent = world.server.parent(*rider);
+                self.placed.on_parent_chosen(*rider, parent, now, &mut self.findings);
             }
         }
     }
@@ -129,14 +147,23 @@ impl WorldRun<'_> {
         };
     }
 
-    /// Destroys a platform and creates another one.
+    /// Destroys a platform and creates another one, which the server's riders board at once: their
+    /// DR vectors overtake its announcement.
     pub(super) fn sink(&mut self, world: &mut World, platform: usize, now: SharedInstant) {
+        let is_on_board = |rider: &&EntityId| {
+            world.server.owner(**rider) == Some(Party::Server)
+                && world.server.parent(**rider) == Some(self.platforms[platform])
+        };
+        let on_board: Vec<EntityId> = self.riders.iter().filter(is_on_board).copied().collect();
         world.server.destroy(self.platforms[platform]).expect("it exists");
         let number = self.identity.next(PLATFORM, self.epoch);
         let value = Platform::new(self.epoch, number, 0);
         let made = world.server.frame(now).create(&value, self.platform(platform, now), now);
         self.platforms[platform] = made.expect("there is room");
         self.identity.on_created(self.platforms[platform], number);
+        for rider in on_board {
+            world.server.attach(rider, Some(self.platforms[platform])).expect("both exist");
+        }
     }
 
     /// Returns where a platform or rider truly is in the world; `None` if an owner is away, so that
@@ -183,12 +210,13 @@ impl WorldRun<'_> {
     }
 
     /// Returns the state of a rider relative to its parent, or in the world if it has none: it
-    /// walks to and fro, until all objects rest.
+    /// walks to and fro, until all objects rest. The first one stands.
     pub(super) fn rider(&self, number: usize, now: SharedInstant) -> State<Vec2> {
         let rests_since = self.plan.heals_at + MOVES_ON;
         let phase = 1.1 * now.min(rests_since).as_secs_f64() + number as f64;
-        let speed = if now < rests_since { 1.1 * 2.0 * libm::cos(phase) } else { 0.0 };
-        let position = Vec2::new(2.0 * libm::sin(phase), 1.5 + number as f64);
+        let width = if number == 0 { 0.0 } else { 2.0 };
+        let speed = if now < rests_since { 1.1 * width * libm::cos(phase) } else { 0.0 };
+        let position = Vec2::new(width * libm::sin(phase), 1.5 + number as f64);
         State::moving(position, Vec2::new(speed, 0.0)).with_heading(0.3 * number as f64, 0.0)
     }
 }

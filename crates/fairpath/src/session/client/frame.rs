@@ -2,9 +2,9 @@ use super::{Client, ClientEvent};
 use crate::forecast::Forecast;
 use crate::number::EntityId;
 use crate::session::value::decode;
-use crate::session::{CallError, ClientId, ObjectError, Party, Value};
+use crate::session::{CallError, ClientId, ObjectError, ObjectHandle, Party, Value};
 use crate::state::{Observation, State};
-use crate::time::{LocalInstant, SharedInstant};
+use crate::time::{LocalInstant, SharedInstant, Span};
 use crate::vector::Planar;
 
 /// A client at one instant, as a game uses it in a frame.
@@ -43,10 +43,20 @@ impl<V: Planar> ClientFrame<'_, V> {
         self.session
     }
 
-    /// Returns whether there is a connection, and the clock is synchronised. Before that nothing
-    /// can be created.
+    /// Returns whether there is a connection, and the clock is ready: its uncertainty is at most
+    /// [`ready_within`](crate::clock::ClockConfig::ready_within), by default 20 ms, or it has taken
+    /// four samples since the greeting. Before that nothing can be created.
+    /// [`clock_uncertainty`](Self::clock_uncertainty) tells how good the clock is.
     pub fn is_connected(&self) -> bool {
         self.session.is_connected()
+    }
+
+    /// Returns by how much the shared clock may be wrong at most; `None` before the first exchange.
+    /// A game that needs a better clock than [`is_connected`](Self::is_connected) promises, such as
+    /// a race with a common start, waits until this is small enough. With a round trip of 200 ms it
+    /// stays near 100 ms, because no exchange can tell which direction took longer.
+    pub fn clock_uncertainty(&self) -> Option<Span> {
+        self.session.clock_uncertainty(self.now)
     }
 
     /// Returns this client's id, while it has a session.
@@ -139,13 +149,16 @@ impl<V: Planar> ClientFrame<'_, V> {
         self.session.place(object, self.now)
     }
 
-    /// Asks the server for ownership of an object. The answer is the event `OwnershipChanged` or
-    /// `Refused`.
+    /// Asks the server for ownership of an object whose class is
+    /// [`claimable`](crate::session::Class::claimable), also of another client's. The answer is the
+    /// event `OwnershipChanged` or `Refused`; until then the object is not this client's.
     pub fn claim(&mut self, object: EntityId) -> Result<(), ObjectError> {
         self.session.claim(object)
     }
 
-    /// Returns an object to the server. The answer is the event `OwnershipChanged`.
+    /// Returns an object to the server. The answer is the event `OwnershipChanged`. Do not observe
+    /// the object any more: `is_mine` and `observe` still succeed until the answer, but what is
+    /// observed after the release reaches the server too late and is refused with `NotOwner`.
     pub fn release(&mut self, object: EntityId) -> Result<(), ObjectError> {
         self.session.release(object)
     }
@@ -169,6 +182,17 @@ impl<V: Planar> ClientFrame<'_, V> {
     /// Returns the value that an object was created with.
     pub fn creation<T: Value>(&self, object: EntityId) -> Option<T> {
         if self.is::<T>(object) { decode(self.session.creation(object)?) } else { None }
+    }
+
+    /// Returns a handle of a visible object, which never means another object, as its id may: see
+    /// [`ObjectHandle`].
+    pub fn handle(&self, object: EntityId) -> Option<ObjectHandle> {
+        self.session.handle(object)
+    }
+
+    /// Returns the id of a handle's object; [`ObjectError::Stale`] if it has left or its session is lost.
+    pub fn resolve(&self, handle: ObjectHandle) -> Result<EntityId, ObjectError> {
+        self.session.resolve(handle)
     }
 
     /// Returns the owner of an object.

@@ -1,10 +1,12 @@
 //! The beginning, loss and end of the session.
 
 use super::{Client, ClientEvent, Phase, SERVER, dispatcher};
+use crate::number::EntityId;
 use crate::session::CloseReason;
 use crate::session::attach::Attachments;
 use crate::session::channel::Channel;
 use crate::session::limits::RESUME_WITHIN;
+use crate::session::undelivered::UndeliveredTypes;
 use crate::time::LocalInstant;
 use crate::vector::Planar;
 
@@ -53,9 +55,10 @@ impl<V: Planar> Client<V> {
     pub(super) fn lose_session(&mut self) {
         let fresh = self.new_channel();
         let channel = std::mem::replace(&mut self.channel, fresh);
-        self.objects.clear();
+        let objects = std::mem::take(&mut self.objects);
         self.attachments = Attachments::default();
         self.resting.clear();
+        self.adrift.clear();
         self.early.clear();
         self.ids.clear();
         self.dispatcher = dispatcher(self.horizon, &self.random);
@@ -63,9 +66,13 @@ impl<V: Planar> Client<V> {
             self.phase = Phase::Idle;
         }
         self.detached_at = None;
+        self.clock_due = None;
         let was_connected = std::mem::take(&mut self.is_synchronised);
         if self.identity.take().is_some() && was_connected {
-            self.events.push_back(ClientEvent::SessionLost { undelivered: channel.into_undelivered() });
+            let class_of = |object: EntityId| objects.get(&object).map(|known| known.class);
+            let types = UndeliveredTypes { protocol: &self.config.protocol, class_of };
+            let undelivered = channel.into_undelivered(&types);
+            self.events.push_back(ClientEvent::SessionLost { undelivered });
         }
     }
 

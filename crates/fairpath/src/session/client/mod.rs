@@ -33,13 +33,14 @@ use crate::session::limits::{
 };
 use crate::session::message::{Announcement, Call, Frames, Hello, Message, Resume, SESSION_VERSION, Target};
 use crate::session::{
-    CallError, Class, ClassId, ClientId, CloseReason, Delivery, ObjectError, Party, Protocol, Queues,
-    Statistics, Token,
+    CallError, Class, ClassId, ClientId, CloseReason, Delivery, ObjectError, ObjectHandle, Party, Protocol,
+    Queues, Statistics, Token,
 };
 use crate::state::{Observation, State};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use crate::wire::{Header, Precision, decode_updates, encode_updates};
+use attach::Coasting;
 
 /// The client's end of a session. The [module](super) says how to run it.
 #[derive(Debug)]
@@ -58,6 +59,8 @@ pub struct Client<V: Planar> {
     clock: ClockSync,
     clock_epoch: u32,
     is_synchronised: bool,
+    /// When the session begins with the clock as it is; `None` once it has begun.
+    clock_due: Option<LocalInstant>,
     asked_at: LocalInstant,
     heard_at: LocalInstant,
     /// The latest instant that the client was told.
@@ -66,9 +69,13 @@ pub struct Client<V: Planar> {
     dispatcher: Dispatcher<V>,
     filler: Filler,
     objects: BTreeMap<EntityId, Object<V>>,
+    /// The number of the next object, over all sessions.
+    next_object: u64,
     attachments: Attachments,
     /// World states of objects whose parent is gone, until they follow another DR vector.
     resting: BTreeMap<EntityId, State<V>>,
+    /// Objects whose parent is not known yet: their DR vector overtook its announcement.
+    adrift: BTreeMap<EntityId, Coasting<V>>,
     /// The newest time that this client was told.
     clock_read: Option<Now>,
     /// Replicas of objects that have not entered yet.
@@ -110,6 +117,8 @@ struct Object<V: Planar> {
     groups: BTreeMap<u8, Vec<u8>>,
     /// The server's values for groups set by this client, for when another peer owns the object.
     overruled: BTreeMap<u8, Vec<u8>>,
+    /// Its number among all objects that this client has known.
+    number: u64,
     /// The instant of the last observation.
     observed_at: Option<LocalInstant>,
     /// The newest motion that arrived while this client owned the object: that of the next owner,
@@ -120,8 +129,18 @@ struct Object<V: Planar> {
 
 impl<V: Planar> Object<V> {
     fn new(class: ClassId, owner: Party, term: u64, creation: Vec<u8>, role: Role<V>) -> Self {
-        let (groups, overruled) = (BTreeMap::new(), BTreeMap::new());
-        Self { class, owner, term, creation, groups, overruled, observed_at: None, overtook: None, role }
+        Self {
+            class,
+            owner,
+            term,
+            creation,
+            groups: BTreeMap::new(),
+            overruled: BTreeMap::new(),
+            number: 0,
+            observed_at: None,
+            overtook: None,
+            role,
+        }
     }
 }
 
@@ -158,6 +177,7 @@ impl<V: Planar> Client<V> {
             clock: ClockSync::new(config.clock),
             clock_epoch: 0,
             is_synchronised: false,
+            clock_due: None,
             asked_at: LocalInstant::ZERO,
             heard_at: LocalInstant::ZERO,
             latest: LocalInstant::from_micros(i64::MIN),
@@ -165,8 +185,10 @@ impl<V: Planar> Client<V> {
             dispatcher,
             filler: Filler::default(),
             objects: BTreeMap::new(),
+            next_object: 0,
             attachments: Attachments::default(),
             resting: BTreeMap::new(),
+            adrift: BTreeMap::new(),
             clock_read: None,
             early: BTreeMap::new(),
             early_unordered: Vec::new(),
@@ -237,7 +259,7 @@ impl<V: Planar> Client<V> {
         self.channel.announce(Message::Create(announcement), object).map_err(|_| ObjectError::Full)?;
         grant.start += 1;
         let rates = kind.rates;
-        self.objects.insert(object, known);
+        self.add(object, known);
         if let Some(export) = export {
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
             self.dispatcher.set_pace(object, rates.pace());
@@ -363,13 +385,15 @@ impl<V: Planar> Client<V> {
         self.objects.get(&object)?.groups.get(&group).map(Vec::as_slice)
     }
 
-    /// Asks the server for ownership of an object. The answer is `OwnershipChanged` or `Refused`.
+    /// Asks the server for ownership of an object. The answer is `OwnershipChanged` or `Refused`;
+    /// until then the object is not this client's.
     pub fn claim(&mut self, object: EntityId) -> Result<(), ObjectError> {
         let term = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?.term;
         self.request(Message::Claim(object, term))
     }
 
-    /// Returns an object to the server. The answer is `OwnershipChanged`.
+    /// Returns an object to the server. The answer is `OwnershipChanged`. Observations after this
+    /// call reach the server too late and are refused with `NotOwner`.
     pub fn release(&mut self, object: EntityId) -> Result<(), ObjectError> {
         let term = self.mine(object)?.term;
         self.request(Message::Release(object, term))
@@ -378,6 +402,19 @@ impl<V: Planar> Client<V> {
     /// Returns all visible objects in the order of their ids.
     pub fn objects(&self) -> impl Iterator<Item = EntityId> + '_ {
         self.objects.keys().copied()
+    }
+
+    /// Returns a handle of a visible object, which never means another one: see [`ObjectHandle`].
+    pub fn handle(&self, object: EntityId) -> Option<ObjectHandle> {
+        let (known, identity) = (self.objects.get(&object)?, self.identity?);
+        Some(ObjectHandle { object, epoch: identity.epoch, number: known.number })
+    }
+
+    /// Returns the id of a handle's object; [`ObjectError::Stale`] if the object has left or its
+    /// session is lost, even if another object has the id now.
+    pub fn resolve(&self, handle: ObjectHandle) -> Result<EntityId, ObjectError> {
+        let is_it = self.handle(handle.object) == Some(handle);
+        if is_it { Ok(handle.object) } else { Err(ObjectError::Stale(handle.object)) }
     }
 
     /// Returns the class of an object.
@@ -531,6 +568,9 @@ impl<V: Planar> Client<V> {
         if self.events.len() >= EVENTS_MAX {
             self.close(CloseReason::Overloaded, now);
         }
+        if self.phase == Phase::Established && !self.is_synchronised {
+            self.synchronise(now);
+        }
     }
 
     // ── output ──
@@ -557,10 +597,14 @@ impl<V: Planar> Client<V> {
         if self.phase != Phase::Established {
             return None;
         }
-        if let Some(request) = self.clock.poll_request(now) {
+        let clock_now = self.clock_now(now)?;
+        // A request is stamped when it leaves: waiting would count as delay of the link.
+        if self.channel.speaks_at(clock_now) <= now
+            && let Some(request) = self.clock.poll_request(now)
+        {
             self.channel.ask_time(request);
         }
-        let now = self.clock_now(now)?;
+        let now = clock_now;
         let precision = self.config.protocol.precision();
         let sending = Sending { dispatcher: &mut self.dispatcher, filler: &mut self.filler, precision };
         let mut datagram = Vec::new();
@@ -592,10 +636,13 @@ impl<V: Planar> Client<V> {
             Phase::Established => {
                 let now = self.clock_now(now)?;
                 let claims = self.dispatcher.next_due(SERVER).map(|at| now.local + (at - now.shared));
-                // Claims that are due wait for the next datagram.
-                let claims = claims.map(|at| at.max(self.channel.speaks_at(now)));
-                let fixed = [self.heard_at + self.config.silence_max, self.clock.poll_deadline()];
-                fixed.into_iter().chain(claims).chain(self.channel.poll_deadline(now)).min()
+                // Claims and clock requests that are due wait for the next datagram.
+                let speaks_at = self.channel.speaks_at(now);
+                let claims = claims.map(|at| at.max(speaks_at));
+                let asks_at = self.clock.poll_deadline().max(speaks_at);
+                let begins_at = self.clock_due.filter(|due| *due > now.local);
+                let fixed = [self.heard_at + self.config.silence_max, asks_at];
+                fixed.into_iter().chain(begins_at).chain(claims).chain(self.channel.poll_deadline(now)).min()
             }
         }
     }
@@ -619,7 +666,10 @@ impl<V: Planar> Client<V> {
         self.identity.map(|identity| identity.client)
     }
 
-    /// Returns whether the session has a transport and a synchronised clock.
+    /// Returns whether the session has a transport and a clock that is ready: its uncertainty is at
+    /// most [`ready_within`](crate::clock::ClockConfig::ready_within), or it has made
+    /// [`ready_after`](crate::clock::ClockConfig::ready_after) exchanges, or
+    /// [`CLOCK_WAIT_MAX`](super::limits::CLOCK_WAIT_MAX) has passed.
     pub fn is_connected(&self) -> bool {
         self.phase == Phase::Established && self.is_synchronised
     }
@@ -630,12 +680,14 @@ impl<V: Planar> Client<V> {
         self.clock_read
     }
 
-    /// Returns the greatest possible error of the shared clock.
+    /// Returns the greatest possible error of the shared clock; `None` before the first exchange. It
+    /// falls quickly after the start, and on a link with jitter for some seconds more.
     pub fn clock_uncertainty(&self, now: LocalInstant) -> Option<Span> {
         self.clock.uncertainty(now)
     }
 
-    /// Returns statistics of the link to the server.
+    /// Returns statistics of the link to the server since the session began. They start anew with
+    /// each session: when `SessionLost` is fetched, those of the lost session are gone.
     pub fn statistics(&self) -> Statistics {
         let error_per_sec = self.dispatcher.account(SERVER).map_or(0.0, |account| account.rate());
         Statistics { error_per_sec, ..self.channel.statistics() }
@@ -644,6 +696,11 @@ impl<V: Planar> Client<V> {
     /// Returns the lengths of this client's queues.
     pub fn queues(&self) -> Queues {
         Queues { early: self.early.len(), events: self.events.len(), ..self.channel.queues() }
+    }
+
+    fn add(&mut self, object: EntityId, known: Object<V>) {
+        self.objects.insert(object, Object { number: self.next_object, ..known });
+        self.next_object += 1;
     }
 
     fn forget(&mut self, object: EntityId) -> bool {

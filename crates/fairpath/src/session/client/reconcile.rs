@@ -8,7 +8,7 @@ use crate::number::EntityId;
 use crate::place::{Acceptance, Arrival, Replica};
 use crate::session::channel::Incoming;
 use crate::session::limits::{
-    EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
+    CLOCK_WAIT_MAX, EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
 };
 use crate::session::message::{Announcement, Call, Group, Message, Outcome, Welcome};
 use crate::session::{Class, CloseReason, Party, Refusal};
@@ -72,17 +72,19 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    /// Reports `Connected` once the clock is good enough. A greeting that was sent several times
-    /// measures the time badly: a later correction would make the clock jump. On a link too long
-    /// for anything better, a settled clock is enough.
-    fn synchronise(&mut self, now: LocalInstant) {
-        let good_enough = self.config.clock.step_beyond.scaled(0.5);
-        let is_vague = self.clock.uncertainty(now).is_none_or(|uncertainty| uncertainty > good_enough);
-        if is_vague && !self.clock.is_settled() {
+    /// Reports `Connected` once the clock is good enough: when the clock says so or, on a link that
+    /// loses almost everything, after [`CLOCK_WAIT_MAX`], unless the clock may still jump.
+    pub(super) fn synchronise(&mut self, now: LocalInstant) {
+        let may_jump = |uncertainty| uncertainty > self.config.clock.step_beyond.scaled(0.5);
+        let is_vague = self.clock.uncertainty(now).is_none_or(may_jump);
+        let has_waited = self.clock_due.is_none_or(|due| due <= now) && !is_vague;
+        if !has_waited && !self.clock.is_ready(now) {
             return;
         }
         let (Some(identity), Some(now)) = (self.identity, self.clock_now(now)) else { return };
+        self.clock.start();
         self.is_synchronised = true;
+        self.clock_due = None;
         self.clock_epoch = self.clock.epoch();
         self.dispatcher.join(SERVER, now.shared);
         self.events.push_back(ClientEvent::Connected(identity.client));
@@ -137,7 +139,7 @@ impl<V: Planar> Client<V> {
     pub(super) fn drain_frames(&mut self, now: LocalInstant) {
         while matches!(self.phase, Phase::Greeting) || self.is_connected() {
             let handled = match self.frames.next() {
-                Ok(Some(message)) => self.handle(message, now),
+                Ok(Some(message)) => self.handle_message(message, now),
                 Ok(None) => return,
                 Err(reason) => Err(reason),
             };
@@ -147,7 +149,7 @@ impl<V: Planar> Client<V> {
         }
     }
 
-    fn handle(&mut self, message: Message, now: LocalInstant) -> Result<(), CloseReason> {
+    fn handle_message(&mut self, message: Message, now: LocalInstant) -> Result<(), CloseReason> {
         if let Message::Welcome(welcome) = message {
             return self.welcome(welcome, now);
         }
@@ -189,7 +191,8 @@ impl<V: Planar> Client<V> {
                 self.lose_session();
                 self.classes = self.config.protocol.classes().clone();
                 welcome.settings.apply(&mut self.classes);
-                self.clock = ClockSync::new(self.config.clock);
+                self.clock = ClockSync::starting(self.config.clock);
+                self.clock_due = Some(now + CLOCK_WAIT_MAX);
                 self.clock.poll_request(self.asked_at);
                 self.clock.handle_reply(welcome.clock, now).map_err(|_| CloseReason::OutOfPlace)?;
                 self.ids.push_back(first..first + count);
@@ -219,16 +222,21 @@ impl<V: Planar> Client<V> {
         let first = decode_motion::<V>(protocol.precision(), object, &motion, now.shared);
         let mut replica = self.replica(Some(class));
         let early = self.early.remove(&object).and_then(|early| early.followed().copied());
-        // Of the DR vector in the announcement and one that overtook it, the newer counts.
-        for (vector, sent_at) in first.into_iter().chain(early.map(|vector| (vector, now.shared))) {
+        let travelled = self.channel.one_way();
+        if let Some((vector, sent_at)) = first {
             let waited = sent_at - vector.generated_at;
-            replica.accept(&vector, &Arrival { now, waited, travelled: self.channel.one_way() });
+            replica.accept(&vector, &Arrival { now, waited, travelled });
         }
         self.follow_parent(object, replica.followed().and_then(|followed| followed.parent));
         let role = Role::Theirs(Box::new(replica));
         let mut known = Object::new(class, Party::Server, term, creation, role);
         known.groups = groups.into_iter().map(|group| (group.group, group.bytes)).collect();
-        self.objects.insert(object, known);
+        self.add(object, known);
+        // Of the DR vector in the announcement and one that overtook it, the newer counts.
+        if let Some(vector) = early {
+            self.follow(&vector, &Arrival { now, waited: now.shared - vector.generated_at, travelled });
+        }
+        self.land_adrift(now);
         self.take_sides(object, owner, now);
         self.events.push_back(ClientEvent::ObjectEntered { object, class, owner, creation: payload });
         Ok(())
@@ -274,12 +282,16 @@ impl<V: Planar> Client<V> {
                 let mut replica = Replica::new(self.placement)
                     .with_horizon(self.horizon)
                     .with_convergence(smoothing.unwrap_or(Convergence::smooth()));
-                for vector in watch.exported().into_iter().chain(&known.overtook) {
-                    replica.accept(vector, &Arrival::at(now));
+                if let Some(exported) = watch.exported() {
+                    replica.accept(exported, &Arrival::at(now));
                 }
                 known.role = Role::Theirs(Box::new(replica));
+                let overtook = known.overtook.take();
                 self.channel.disown(object);
                 self.dispatcher.remove(object);
+                if let Some(vector) = overtook {
+                    self.follow(&vector, &Arrival::at(now));
+                }
             }
             _ => {}
         }
@@ -291,7 +303,8 @@ impl<V: Planar> Client<V> {
             refusal,
             Refusal::UnknownClass | Refusal::UnknownId | Refusal::TooManyObjects | Refusal::NotCreated
         );
-        if never_existed {
+        // A refused claim means an object of another owner, which goes on to exist.
+        if never_existed && self.objects.get(&object).is_some_and(super::Object::is_mine) {
             self.forget(object);
         }
         self.events.push_back(ClientEvent::Refused { object, refusal });

@@ -34,8 +34,8 @@ pub struct ServerConfig<V: Planar> {
     /// How long a session without a connection can be resumed. Default [`RESUME_WITHIN`].
     pub resume_within: Span,
     /// Interval of the scope check, which decides what each client sees. Default 100 ms: at 25 u/s
-    /// that is 2.5 units late. The cost is clients times objects; from 64 clients on they are
-    /// checked in parts, one after the other.
+    /// that is 2.5 units late. From 64 clients on they are checked in parts, one after the other.
+    /// The cost depends on the scope's [`Reach`](crate::session::Reach).
     pub scope_every: Span,
     /// Number of this run of the server. Use another number after every start, so that no client
     /// resumes a session of an earlier run.

@@ -63,14 +63,18 @@ pub enum ServerEvent {
         /// The argument.
         call: Payload,
     },
-    /// An object has a new owner. If that is the server, call `observe` for it from now on.
+    /// An object has a new owner: a client claimed or released it, or its owner's session is over and
+    /// the class [outlives](crate::session::Class::outlives_owner) it. The server's own `give`
+    /// raises no event. If the owner is the server, call `observe` for the object from now on,
+    /// beginning at `place`.
     OwnershipChanged {
         /// The object.
         object: EntityId,
         /// The new owner.
         owner: Party,
     },
-    /// The server refused an action of a client.
+    /// The server refused an action of a client. Honest clients cause some refusals:
+    /// [`Refusal::is_innocent`](crate::session::Refusal::is_innocent).
     Refused {
         /// The client.
         client: ClientId,

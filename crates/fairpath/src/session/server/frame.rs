@@ -2,7 +2,7 @@ use super::{Server, ServerEvent};
 use crate::forecast::Forecast;
 use crate::number::EntityId;
 use crate::session::value::decode;
-use crate::session::{CallError, ClientId, ObjectError, Party, Value};
+use crate::session::{CallError, ClientId, ObjectError, ObjectHandle, Party, Value};
 use crate::state::{Observation, State};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
@@ -117,7 +117,14 @@ impl<V: Planar> ServerFrame<'_, V> {
         self.session.place(object, self.now)
     }
 
-    /// Gives an object to a client or to the server. The new owner is not asked.
+    /// Gives an object to a client or to the server: clients get `OwnershipChanged`, and the server
+    /// does not, because its game has decided it. The new owner is not asked, and neither
+    /// [`Class::claimable`](crate::session::Class::claimable) nor the limits of a client's objects
+    /// count.
+    ///
+    /// The server can [`observe`](Self::observe) an object in the same frame in which it takes it,
+    /// and so set its motion: a kick. A new owner at a client continues from its own `place`. After
+    /// a [`jump`](Self::jump) wait until that client has seen it.
     pub fn give(&mut self, object: EntityId, to: Party) -> Result<(), ObjectError> {
         self.session.give(object, to, self.now)
     }
@@ -141,6 +148,17 @@ impl<V: Planar> ServerFrame<'_, V> {
     /// Returns the value that an object was created with.
     pub fn creation<T: Value>(&self, object: EntityId) -> Option<T> {
         if self.is::<T>(object) { decode(self.session.creation(object)?) } else { None }
+    }
+
+    /// Returns a handle of an object, which never means another object, as its id may: see
+    /// [`ObjectHandle`].
+    pub fn handle(&self, object: EntityId) -> Option<ObjectHandle> {
+        self.session.handle(object)
+    }
+
+    /// Returns the id of a handle's object; [`ObjectError::Stale`] if it was destroyed.
+    pub fn resolve(&self, handle: ObjectHandle) -> Result<EntityId, ObjectError> {
+        self.session.resolve(handle)
     }
 
     /// Returns the owner of an object.

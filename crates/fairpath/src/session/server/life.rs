@@ -6,6 +6,7 @@ use crate::number::EntityId;
 use crate::session::channel::Channel;
 use crate::session::limits::IDS_PER_GRANT;
 use crate::session::message::{Hello, Message, Outcome, Received, Resume, SESSION_VERSION, Welcome};
+use crate::session::undelivered::UndeliveredTypes;
 use crate::session::{ClientId, CloseReason, Party, Settings};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
@@ -170,10 +171,14 @@ impl<V: Planar> Server<V> {
         let Some(member) = self.members.remove(&client) else { return };
         let is_owned = |object: &EntityId| self.owner(*object) == Some(Party::Client(client));
         let owned: Vec<EntityId> = member.seen.iter().copied().filter(is_owned).collect();
+        // Before the objects are destroyed: their classes give the states their types.
+        let class_of = |object: EntityId| self.class(object);
+        let types = UndeliveredTypes { protocol: &self.config.protocol, class_of };
+        let undelivered = member.channel.into_undelivered(&types);
         for object in owned {
             let outlives = self.class_of(object).is_some_and(|class| class.outlives_owner);
             if outlives {
-                self.change_owner(object, Party::Server, now);
+                self.pass_on(object, Party::Server, now);
             } else {
                 self.remove(object);
                 self.events.push_back(ServerEvent::Destroyed { object, by: client });
@@ -182,7 +187,6 @@ impl<V: Planar> Server<V> {
         for id in member.granted {
             self.ids.free(id, now);
         }
-        let undelivered = member.channel.into_undelivered();
         self.events.push_back(ServerEvent::SessionLost { client, undelivered });
     }
 

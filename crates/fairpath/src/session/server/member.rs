@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ConnectionId;
+use super::interest::WorldVersion;
 use super::waiting::Waiting;
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
@@ -28,6 +29,9 @@ pub(super) struct Member<V: Planar> {
     /// Objects that the client sees, including its own.
     pub(super) seen: BTreeSet<EntityId>,
     pub(super) owned: BTreeSet<EntityId>,
+    /// State of the world in which a scope check last found nothing to change while all objects were
+    /// at rest.
+    pub(super) settled_in: Option<WorldVersion>,
     /// Granted ids that are not used yet.
     pub(super) granted: BTreeSet<u32>,
     /// DR vectors, with send times, of objects whose creation, or that of their parent, has not
@@ -53,6 +57,7 @@ impl<V: Planar> Member<V> {
             waiting: Waiting::default(),
             seen: BTreeSet::new(),
             owned: BTreeSet::new(),
+            settled_in: None,
             granted: BTreeSet::new(),
             early: BTreeMap::new(),
             is_overfull: false,

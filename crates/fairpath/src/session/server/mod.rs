@@ -4,9 +4,11 @@ mod attach;
 mod config;
 mod event;
 mod frame;
+mod interest;
 mod life;
 mod member;
 mod object;
+mod ownership;
 mod reconcile;
 mod waiting;
 
@@ -21,6 +23,7 @@ use super::attach::Attachments;
 use super::client::{check_group, check_instant, watch};
 use super::error::{CallError, CloseReason, ObjectError};
 use super::filler::{Filler, Sending};
+use super::handle::ObjectHandle;
 use super::id_blocks::IdBlocks;
 use super::interceptor::Interceptor;
 use super::limits::{
@@ -39,6 +42,7 @@ use crate::schedule::{Dispatcher, Scheduler};
 use crate::state::{Observation, State};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
+use interest::Stillness;
 use member::Member;
 use object::{Object, Role};
 
@@ -58,6 +62,7 @@ pub struct Server<V: Planar> {
     scope_at: SharedInstant,
     /// The first client of the next scope check.
     scope_from: ClientId,
+    stillness: Stillness,
     admission: Box<dyn Admission>,
     relay: Relay,
     connections: BTreeMap<ConnectionId, Connection>,
@@ -65,6 +70,8 @@ pub struct Server<V: Planar> {
     members: BTreeMap<ClientId, Member<V>>,
     next_client: u32,
     objects: BTreeMap<EntityId, Object<V>>,
+    /// The number of the next object.
+    next_object: u64,
     attachments: Attachments,
     ids: IdBlocks,
     /// Ids for the server's own objects.
@@ -95,6 +102,7 @@ impl<V: Planar> Server<V> {
             scope: None,
             scope_at: SharedInstant::from_micros(i64::MIN),
             scope_from: ClientId(0),
+            stillness: Stillness::default(),
             admission: Box::new(AdmitAll),
             relay: Relay::new(),
             connections: BTreeMap::new(),
@@ -102,6 +110,7 @@ impl<V: Planar> Server<V> {
             members: BTreeMap::new(),
             next_client: 0,
             objects: BTreeMap::new(),
+            next_object: 0,
             attachments: Attachments::default(),
             ids: IdBlocks::default(),
             own_ids: 0..0,
@@ -120,7 +129,7 @@ impl<V: Planar> Server<V> {
         self
     }
 
-    /// Adds a check of clients' updates.
+    /// Adds a check of clients' updates and claims. The builder of a `NetServer` calls it `interceptor`.
     #[must_use]
     pub fn with_interceptor(mut self, interceptor: impl Interceptor<V> + 'static) -> Self {
         self.interceptors.push(Box::new(interceptor));
@@ -244,7 +253,13 @@ impl<V: Planar> Server<V> {
         self.objects.get(&object)?.groups.get(&group).map(Vec::as_slice)
     }
 
-    /// Gives an object to a client or to the server. The new owner is not asked.
+    /// Gives an object to a client or to the server: clients get `OwnershipChanged`, and the server
+    /// does not, because its game has decided it. The new owner is not asked, and neither
+    /// [`Class::claimable`](super::Class::claimable) nor the limits of a client's objects count.
+    ///
+    /// The server can [`observe`](Self::observe) an object in the same frame in which it takes it,
+    /// and so set its motion. A new owner at a client continues from its own `place`. After a
+    /// [`Jumped`](Observation::Jumped) observation wait until that client has seen it.
     pub fn give(&mut self, object: EntityId, to: Party, now: SharedInstant) -> Result<(), ObjectError> {
         let known = self.objects.get(&object).ok_or(ObjectError::Unknown(object))?;
         if let Party::Client(client) = to
@@ -261,6 +276,19 @@ impl<V: Planar> Server<V> {
     /// Returns all objects in the order of their ids.
     pub fn objects(&self) -> impl Iterator<Item = EntityId> + '_ {
         self.objects.keys().copied()
+    }
+
+    /// Returns a handle of an object, which never means another one: see [`ObjectHandle`].
+    pub fn handle(&self, object: EntityId) -> Option<ObjectHandle> {
+        let number = self.objects.get(&object)?.number;
+        Some(ObjectHandle { object, epoch: self.config.epoch, number })
+    }
+
+    /// Returns the id of a handle's object; [`ObjectError::Stale`] if the object was destroyed,
+    /// even if another object has the id now.
+    pub fn resolve(&self, handle: ObjectHandle) -> Result<EntityId, ObjectError> {
+        let is_it = self.handle(handle.object) == Some(handle);
+        if is_it { Ok(handle.object) } else { Err(ObjectError::Stale(handle.object)) }
     }
 
     /// Returns the class of an object.
@@ -608,7 +636,8 @@ impl<V: Planar> Server<V> {
         self.members.get(&client).is_some_and(|member| member.seen.contains(&object))
     }
 
-    /// Returns statistics of the link to a client, including the client's error.
+    /// Returns statistics of the link to a client since its session began, including the client's
+    /// error; `None` once the session is over.
     pub fn statistics(&self, client: ClientId) -> Option<Statistics> {
         let statistics = self.members.get(&client)?.channel.statistics();
         let account = self.dispatcher.account(client.receiver());

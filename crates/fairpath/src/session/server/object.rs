@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::Server;
 use super::attach::in_world;
-use super::{Server, ServerEvent};
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::owner::Owner;
@@ -13,7 +13,7 @@ use crate::session::message::{Announcement, Call, Message};
 use crate::session::scope::ScopeObject;
 use crate::session::{Class, ClassId, ClientId, Delivery, Party};
 use crate::state::State;
-use crate::time::{Now, SharedInstant, Span};
+use crate::time::{Now, SharedInstant};
 use crate::vector::Planar;
 
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(super) struct Object<V: Planar> {
     pub(super) creation: Vec<u8>,
     pub(super) groups: BTreeMap<u8, Vec<u8>>,
     pub(super) role: Role<V>,
+    /// Its number among all objects of this server.
+    pub(super) number: u64,
     /// When it was created with a first state. Earlier states are nothing to tell.
     pub(super) born_at: Option<SharedInstant>,
     /// Whether clients may see the object: its class has no motion, or its first state is known.
@@ -38,9 +40,6 @@ pub(super) enum Role<V: Planar> {
     Theirs(Box<Replica<V>>),
 }
 
-/// Clients per scope check. With 1000 objects packets wait less than a millisecond for it.
-const LOOKS_AT_ONCE: usize = 64;
-
 impl<V: Planar> Object<V> {
     pub(super) fn new(class: ClassId, owner: Party, creation: Vec<u8>, role: Role<V>) -> Self {
         Self {
@@ -50,6 +49,7 @@ impl<V: Planar> Object<V> {
             creation,
             groups: BTreeMap::new(),
             role,
+            number: 0,
             born_at: None,
             is_showable: false,
         }
@@ -76,7 +76,7 @@ impl<V: Planar> Object<V> {
         self.newest()?.parent
     }
 
-    fn sight<'a>(
+    pub(super) fn sight<'a>(
         &'a self,
         object: EntityId,
         objects: &BTreeMap<EntityId, Self>,
@@ -93,8 +93,11 @@ impl<V: Planar> Server<V> {
     /// Adds an object. Without motion it is shown at once, otherwise with its first state.
     pub(super) fn add(&mut self, id: EntityId, mut object: Object<V>, now: SharedInstant) {
         object.is_showable = self.config.protocol.class_by_id(object.class).is_some_and(|it| !it.has_motion);
+        object.number = self.next_object;
+        self.next_object += 1;
         let is_showable = object.is_showable;
         self.objects.insert(id, object);
+        self.stillness.on_change();
         if is_showable {
             self.show_to_all(id, now);
         }
@@ -105,75 +108,6 @@ impl<V: Planar> Server<V> {
         for client in self.members.keys().copied().collect::<Vec<_>>() {
             self.look(client, object, now);
         }
-    }
-
-    /// Checks the scope of the next few clients, so that a crowd does not delay everything else.
-    pub(super) fn refresh_scope(&mut self, now: SharedInstant) {
-        self.scope_at = now;
-        let rest = self.members.range(self.scope_from..).map(|(client, _)| *client);
-        let clients: Vec<ClientId> = rest.take(LOOKS_AT_ONCE).collect();
-        let is_last = clients.len() < LOOKS_AT_ONCE;
-        let next = clients.last().filter(|_| !is_last).map_or(0, |client| client.0.saturating_add(1));
-        self.scope_from = ClientId(next);
-        self.look_around(&clients, now);
-    }
-
-    /// Returns the pause until the next few clients, such that all are checked within
-    /// [`scope_every`](super::ServerConfig::scope_every).
-    pub(super) fn scope_pause(&self) -> Span {
-        let parts = self.members.len().div_ceil(LOOKS_AT_ONCE).max(1);
-        Span::from_micros(self.config.scope_every.as_micros() / parts as i64)
-    }
-
-    pub(super) fn refresh_scope_of(&mut self, client: ClientId, now: SharedInstant) {
-        self.look_around(&[client], now);
-    }
-
-    fn look_around(&mut self, clients: &[ClientId], now: SharedInstant) {
-        for (client, object) in self.look_through_scope(clients, now) {
-            self.leave(client, object, false);
-        }
-        clients.iter().for_each(|client| self.page_in(*client, now));
-    }
-
-    /// Queues the objects that enter the view of these clients. Returns the objects that leave it.
-    fn look_through_scope(&mut self, clients: &[ClientId], now: SharedInstant) -> Vec<(ClientId, EntityId)> {
-        let Self { members, objects, scope, attachments, .. } = self;
-        let showable = objects.iter().filter(|(_, known)| known.is_showable);
-        let sights: Vec<ScopeObject<'_, V>> = match scope {
-            Some(_) => showable.clone().map(|(object, known)| known.sight(*object, objects, now)).collect(),
-            None => Vec::new(),
-        };
-        let sight_of = |object: &EntityId| {
-            let at = sights.binary_search_by_key(object, |sight| sight.object).ok()?;
-            Some(sights[at])
-        };
-        let mut leaving = Vec::new();
-        for client in clients {
-            let Some(member) = members.get_mut(client) else { continue };
-            let mut to_be_seen: Vec<EntityId> = match scope {
-                Some(scope) => {
-                    let eyes: Vec<ScopeObject<'_, V>> = member.owned.iter().filter_map(sight_of).collect();
-                    let is_seen = |object| member.seen.contains(&object);
-                    let mut chosen = scope.choose(*client, &sights, &eyes, &is_seen);
-                    chosen.extend(&member.owned);
-                    let parents: Vec<EntityId> =
-                        chosen.iter().flat_map(|object| attachments.ancestors(*object)).collect();
-                    chosen.extend(parents);
-                    chosen
-                }
-                None => {
-                    showable.clone().map(|(object, _)| *object).chain(member.owned.iter().copied()).collect()
-                }
-            };
-            to_be_seen.sort_unstable();
-            to_be_seen.dedup();
-            let leave = member.seen.iter().filter(|object| to_be_seen.binary_search(object).is_err());
-            leaving.extend(leave.map(|object| (*client, *object)));
-            let enter = to_be_seen.into_iter().filter(|object| !member.seen.contains(object));
-            member.waiting.replace(enter.collect());
-        }
-        leaving
     }
 
     fn look(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
@@ -234,7 +168,7 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    fn leave(&mut self, client: ClientId, object: EntityId, is_destroyed: bool) {
+    pub(super) fn leave(&mut self, client: ClientId, object: EntityId, is_destroyed: bool) {
         let Some(member) = self.members.get_mut(&client) else { return };
         member.seen.remove(&object);
         member.waiting.remove(object);
@@ -247,6 +181,7 @@ impl<V: Planar> Server<V> {
     pub(super) fn remove_by(&mut self, object: EntityId, by: Option<ClientId>) -> bool {
         self.settle_children(object);
         let Some(removed) = self.objects.remove(&object) else { return false };
+        self.stillness.on_change();
         self.attachments.follow(object, None);
         self.disown(removed.owner, object);
         self.ids.free(object.0, self.latest);
@@ -282,6 +217,7 @@ impl<V: Planar> Server<V> {
         self.remove_by(object, None)
     }
 
+    /// Changes the owner of an object and tells the clients that see it.
     pub(super) fn change_owner(&mut self, object: EntityId, to: Party, now: SharedInstant) {
         let placement = self.replica();
         let Some(class) = self.class_of(object).cloned() else { return };
@@ -291,6 +227,7 @@ impl<V: Planar> Server<V> {
         }
         let Some(known) = self.objects.get_mut(&object) else { return };
         let from = std::mem::replace(&mut known.owner, to);
+        self.stillness.on_change();
         known.term += 1;
         let term = known.term;
         match (&known.role, to) {
@@ -330,7 +267,6 @@ impl<V: Planar> Server<V> {
                 self.tell(client, Message::Owned(object, to, term));
             }
         }
-        self.events.push_back(ServerEvent::OwnershipChanged { object, owner: to });
     }
 
     /// Sends the object to its former owner like to any viewer, with values it set too late.

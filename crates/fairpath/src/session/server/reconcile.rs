@@ -1,5 +1,6 @@
 //! Handling of clients' datagrams and requests.
 
+use super::interest::rests_as_before;
 use super::object::{Object, Role};
 use super::{Server, ServerEvent};
 use crate::dr_vector::DrVector;
@@ -176,6 +177,9 @@ impl<V: Planar> Server<V> {
 
     /// Passes a DR vector to the dispatcher, for every viewer of the object.
     pub(super) fn spread_motion(&mut self, vector: &DrVector<V>, reason: TriggerReason, now: SharedInstant) {
+        if !self.dispatcher.newest(vector.entity).is_some_and(|before| rests_as_before(before, vector)) {
+            self.stillness.on_change();
+        }
         self.follow_parent(vector, now);
         let is_new = self.dispatcher.newest(vector.entity).is_none();
         self.dispatcher.on_generated(vector, reason, now);
@@ -393,7 +397,7 @@ impl<V: Planar> Server<V> {
     }
 
     /// Returns whether a client may own one more object of this class.
-    fn may_own(&self, client: ClientId, class: crate::session::ClassId) -> Result<(), Refusal> {
+    pub(super) fn may_own(&self, client: ClientId, class: crate::session::ClassId) -> Result<(), Refusal> {
         let Some(member) = self.members.get(&client) else { return Err(Refusal::UnknownId) };
         let of_class = member.owned.iter().filter(|object| self.class(**object) == Some(class)).count();
         let of_class_max = self.config.protocol.class_by_id(class).map_or(0, |class| class.per_client_max);
@@ -411,36 +415,6 @@ impl<V: Planar> Server<V> {
             }
             Some(_) => self.refuse(client, object, Refusal::NotOwner, now),
             None => {}
-        }
-    }
-
-    /// Of two claims in one term the first to arrive wins; the other client is refused.
-    fn claim_for(&mut self, client: ClientId, object: EntityId, term: u64, now: SharedInstant) {
-        let is_seen = self.sees(client, object);
-        let Some(known) = self.objects.get(&object).filter(|_| is_seen) else {
-            return self.refuse(client, object, Refusal::UnknownObject, now);
-        };
-        if known.owner == Party::Client(client) {
-            return;
-        }
-        let is_claimable = self.class_of(object).is_some_and(|class| class.is_claimable);
-        if !is_claimable {
-            return self.refuse(client, object, Refusal::NotClaimable, now);
-        }
-        if known.term != term {
-            return self.refuse(client, object, Refusal::ClaimLost, now);
-        }
-        match self.may_own(client, known.class) {
-            Ok(()) => self.change_owner(object, Party::Client(client), now),
-            Err(refusal) => self.refuse(client, object, refusal, now),
-        }
-    }
-
-    fn release_for(&mut self, client: ClientId, object: EntityId, term: u64, now: SharedInstant) {
-        let known = self.objects.get(&object);
-        let is_theirs = known.is_some_and(|known| known.owner == Party::Client(client) && known.term == term);
-        if is_theirs {
-            self.change_owner(object, Party::Server, now);
         }
     }
 
@@ -501,7 +475,13 @@ impl<V: Planar> Server<V> {
     }
 
     /// Sends a refusal. A flood of bad messages is not answered with a flood.
-    fn refuse(&mut self, client: ClientId, object: EntityId, refusal: Refusal, now: SharedInstant) {
+    pub(super) fn refuse(
+        &mut self,
+        client: ClientId,
+        object: EntityId,
+        refusal: Refusal,
+        now: SharedInstant,
+    ) {
         let Some(member) = self.members.get_mut(&client) else { return };
         if member.refusals.try_spend(1.0, local(now)) {
             self.tell(client, Message::Refused(object, refusal));

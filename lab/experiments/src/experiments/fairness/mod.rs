@@ -1,5 +1,6 @@
 //! Which receiver is sent what, and is that fair?
 
+pub(super) mod asteroids_budget;
 pub(super) mod chance_alone;
 pub(super) mod changing_delays;
 pub(super) mod deterministic_budget;
