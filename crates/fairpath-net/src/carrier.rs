@@ -257,9 +257,10 @@ impl SealedCarrier {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: datagrams of real connections travel sealed, and in QUIC datagrams when sealed ones are
-    //! blocked. Method: two endpoints on loopback with sorting sockets; one of them plays a server
-    //! that offers sealed datagrams. Nothing is timed: a test waits until it sees what it expects.
+    //! Goal: datagrams of real connections travel sealed, and in QUIC datagrams when sealed ones
+    //! are blocked. Method: two endpoints on loopback with sorting sockets; one of them plays a
+    //! server that offers sealed datagrams. Nothing is timed: a test waits until it sees what it
+    //! expects.
 
     use std::time::Duration;
 

@@ -465,7 +465,8 @@ const LATE_SHOWS: Span = Span::from_millis(500);
 #[test]
 fn all_play_on_after_a_restart_over_real_sockets() {
     let (game, identity) = (&asteroids(), Identity::local(&[]).expect("a certificate"));
-    // One clock for all: a client's own time is the truth that its session's clock is compared with.
+    // One clock for all: a client's own time is the truth that its session's clock is compared
+    // with.
     let clock = Clock::showing(0);
     let builder = || {
         let builder = NetServer::builder(game).identity(identity.clone()).scope(VIEW);

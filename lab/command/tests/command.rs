@@ -88,7 +88,8 @@ fn experiments() -> Vec<String> {
     names.filter(|name| !PLAYED.contains(&name.as_str())).collect()
 }
 
-const PLAYED: [&str; 5] = ["live-objects", "jet-car", "sailing", "aiming", "hidden-delay"];
+const PLAYED: [&str; 6] =
+    ["live-objects", "jet-car", "sailing", "aiming", "hidden-delay", "asteroids-budget"];
 
 fn first_experiment() -> String {
     experiments().remove(0)

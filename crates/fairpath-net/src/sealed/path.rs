@@ -135,8 +135,8 @@ const REPORT_WITHIN: Span = Span::from_millis(150);
 /// A client that hears nothing for this long pings over QUIC, so that QUIC notices if the client's
 /// address has changed, and over the sealed path for the same reason.
 const QUIET_AFTER: Span = Span::from_millis(300);
-/// Pings of both ends while QUIC has nothing else to carry. They keep its round trip measured, which
-/// the receivers' honesty is checked against, and go on while a client stays quiet.
+/// Pings of both ends while QUIC has nothing else to carry. They keep its round trip measured,
+/// which the receivers' honesty is checked against, and go on while a client stays quiet.
 const PING_EVERY: Span = Span::from_secs(1);
 
 /// Bytes sent to an unproven address for each byte that came from there, as in QUIC.
@@ -414,7 +414,8 @@ impl Path {
         self.echo_owed = None;
         self.heard_at = now;
         self.moves += 1;
-        // The echo proves that both ways carry sealed packets. What left for the old address is lost.
+        // The echo proves that both ways carry sealed packets. What left for the old address is
+        // lost.
         self.begin_use(now);
     }
 }

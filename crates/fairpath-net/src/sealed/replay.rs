@@ -2,8 +2,8 @@
 
 use super::DropReason;
 
-/// Numbers below the newest that are remembered: 256, four seconds at 64 packets a second. A session
-/// gives up a peer that is silent for four seconds, so no useful packet is later than that.
+/// Numbers below the newest that are remembered: 256, four seconds at 64 packets a second. A
+/// session gives up a peer that is silent for four seconds, so no useful packet is later than that.
 pub const REPLAY_WINDOW: u64 = 256;
 
 const WORDS: usize = (REPLAY_WINDOW / 64) as usize;

@@ -118,8 +118,8 @@ impl Class {
         self.with_model(MotionKind::Circular)
     }
 
-    /// Predicts constant acceleration, for objects whose acceleration the game knows: people on foot,
-    /// and objects that brake, fall or are thrown. Observe states with
+    /// Predicts constant acceleration, for objects whose acceleration the game knows: people on
+    /// foot, and objects that brake, fall or are thrown. Observe states with
     /// [`State::with_acceleration`](crate::State::with_acceleration): without it the prediction is
     /// linear.
     #[must_use]

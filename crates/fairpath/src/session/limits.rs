@@ -18,8 +18,8 @@ pub const SILENCE_MAX: Span = Span::from_secs(4);
 /// Longest time that a client waits for a good clock before its session begins.
 ///
 /// 2 s: the longest supported round trip, and 16 requests. Longer: players on bad links wait.
-/// Shorter: on a link that loses most packets a session begins with the clock of the greeting, which
-/// is wrong by half the time that the greeting waited.
+/// Shorter: on a link that loses most packets a session begins with the clock of the greeting,
+/// which is wrong by half the time that the greeting waited.
 pub const CLOCK_WAIT_MAX: Span = Span::from_secs(2);
 
 /// Time within which a new connection must send its greeting; then it is closed.

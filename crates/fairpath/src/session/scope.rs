@@ -60,8 +60,8 @@ pub trait Scope<V: Planar>: Debug + Send {
     }
 
     /// Returns the objects that `client` sees among `objects`: those within [`reach`](Self::reach),
-    /// possibly with some beyond it, in the order of their ids. The client's own objects may be left
-    /// out. Implement it to compare objects with each other, as [`Nearest`] does. The default asks
+    /// possibly with some beyond it, in the order of their ids. The client's own objects may be
+    /// left out. Implement it to compare objects with each other, as [`Nearest`] does. The default asks
     /// [`sees`](Self::sees) for each.
     fn choose(
         &mut self,

@@ -32,8 +32,8 @@ impl<'a, V: Planar> Sights<'a, V> {
         Some(&self.objects[self.place_of(object)?])
     }
 
-    /// Returns the objects that a scope with this reach has to be asked about, in the order of their
-    /// ids.
+    /// Returns the objects that a scope with this reach has to be asked about, in the order of
+    /// their ids.
     pub(super) fn candidates(
         &self,
         reach: Reach,

@@ -86,8 +86,8 @@ impl PlacementCheck {
         }
     }
 
-    /// Takes in a placed position of a viewer, with its DR vector, the place of its carrier, and the
-    /// shared clock.
+    /// Takes in a placed position of a viewer, with its DR vector, the place of its carrier, and
+    /// the shared clock.
     pub(crate) fn on_placed(
         &self,
         viewer: usize,

@@ -63,8 +63,8 @@ pub enum ServerEvent {
         /// The argument.
         call: Payload,
     },
-    /// An object has a new owner: a client claimed or released it, or its owner's session is over and
-    /// the class [outlives](crate::session::Class::outlives_owner) it. The server's own `give`
+    /// An object has a new owner: a client claimed or released it, or its owner's session is over
+    /// and the class [outlives](crate::session::Class::outlives_owner) it. The server's own `give`
     /// raises no event. If the owner is the server, call `observe` for the object from now on,
     /// beginning at `place`.
     OwnershipChanged {

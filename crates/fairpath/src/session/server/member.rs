@@ -29,8 +29,8 @@ pub(super) struct Member<V: Planar> {
     /// Objects that the client sees, including its own.
     pub(super) seen: BTreeSet<EntityId>,
     pub(super) owned: BTreeSet<EntityId>,
-    /// State of the world in which a scope check last found nothing to change while all objects were
-    /// at rest.
+    /// State of the world in which a scope check last found nothing to change while all objects
+    /// were at rest.
     pub(super) settled_in: Option<WorldVersion>,
     /// Granted ids that are not used yet.
     pub(super) granted: BTreeSet<u32>,
