@@ -29,7 +29,7 @@ use measure::BenchTable;
 /// A bench: its name on the command line, and the function that measures it.
 type BenchEntry = (&'static str, fn() -> BenchTable);
 
-const BENCHES: [BenchEntry; 13] = [
+const BENCHES: [BenchEntry; 14] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
