@@ -39,9 +39,9 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "packer: copies leave before their earliest instant",
-        file: "crates/fairpath/src/session/manifest.rs",
-        right: "if item.earliest() > now {",
-        wrong: "if item.earliest() > now + item.rates.interval_min {",
+        file: "crates/fairpath/src/schedule/watches.rs",
+        right: "if self.is_told { self.since + pace.interval_min } else { self.since }",
+        wrong: "if self.is_told { self.since + pace.interval_min.scaled(0.0) } else { self.since }",
     },
     Mutant {
         name: "replica: an older DR vector is accepted",

@@ -25,6 +25,33 @@ impl<T> Directory<T> {
         Some(&mut self.values[position])
     }
 
+    /// The value of a receiver that is probably at position `near`.
+    #[inline]
+    pub(crate) fn get_near_mut(&mut self, receiver: ReceiverId, near: usize) -> Option<&mut T> {
+        let position = match self.receivers.get(near) {
+            Some(found) if *found == receiver => near,
+            _ => self.position(receiver).ok()?,
+        };
+        self.values.get_mut(position)
+    }
+
+    /// The position of a receiver in the order of ids. It changes when receivers come and go.
+    pub(crate) fn find(&self, receiver: ReceiverId) -> Option<usize> {
+        self.position(receiver).ok()
+    }
+
+    pub(crate) fn receiver(&self, position: usize) -> ReceiverId {
+        self.receivers[position]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn at_mut(&mut self, position: usize) -> &mut T {
+        &mut self.values[position]
+    }
+
     pub(crate) fn contains(&self, receiver: ReceiverId) -> bool {
         self.position(receiver).is_ok()
     }

@@ -15,6 +15,7 @@ mod memory;
 mod middleman;
 mod predict;
 mod schedule;
+mod send_path;
 mod sizes;
 mod thousand;
 mod time_warp;
@@ -28,13 +29,14 @@ use measure::BenchTable;
 /// A bench: its name on the command line, and the function that measures it.
 type BenchEntry = (&'static str, fn() -> BenchTable);
 
-const BENCHES: [BenchEntry; 13] = [
+const BENCHES: [BenchEntry; 14] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
     ("schedule-linear", schedule::bench_linear),
     ("schedule-circular", schedule::bench_circular),
     ("schedule-server", schedule::bench_server),
+    ("send-path", send_path::bench),
     ("middleman", middleman::bench),
     ("predict", predict::bench),
     ("congestion", congestion::bench),

@@ -28,7 +28,7 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     /// Returns the time of an empty measurement: two clock readings are some 20 ns apart.
-    fn own_cost() -> Duration {
+    pub(crate) fn own_cost() -> Duration {
         let nothing = || {
             let mut watch = Self::default();
             watch.time(|| ());
@@ -38,7 +38,7 @@ impl Stopwatch {
     }
 
     /// Returns the measured time without the stopwatch's own cost.
-    fn elapsed(&self, own_cost: Duration) -> Duration {
+    pub(crate) fn elapsed(&self, own_cost: Duration) -> Duration {
         self.total.saturating_sub(own_cost * self.presses)
     }
 

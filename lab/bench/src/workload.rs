@@ -31,7 +31,6 @@ pub(crate) struct Workload {
 }
 
 struct InFlightCopy {
-    entity: EntityId,
     receiver: ReceiverId,
     id: CopyId,
     sent_at: SharedInstant,
@@ -131,10 +130,10 @@ impl Workload {
 
     pub(crate) fn send(&mut self, departures: Vec<Departure>) {
         for departure in departures {
-            let (entity, receiver) = (departure.claim.entity, departure.claim.receiver);
+            let receiver = departure.claim.receiver;
             let (sent_at, received_at) = (self.now, self.now + self.delays[receiver.0 as usize]);
             if let Some(id) = self.dispatcher.on_departed(&departure.claim, self.now, 1.0) {
-                self.under_way.push_back(InFlightCopy { entity, receiver, id, sent_at, received_at });
+                self.under_way.push_back(InFlightCopy { receiver, id, sent_at, received_at });
             }
         }
     }
@@ -143,7 +142,7 @@ impl Workload {
     pub(crate) fn hear_receipts(&mut self) -> f64 {
         let mut count = 0.0;
         while let Some(copy) = self.under_way.pop_front_if(|copy| copy.sent_at + RECEIPTS_AFTER <= self.now) {
-            self.dispatcher.on_receipt(copy.entity, copy.receiver, copy.id, copy.received_at, self.now);
+            self.dispatcher.on_receipt(copy.receiver, copy.id, copy.received_at, self.now);
             self.dispatcher.on_complete(copy.receiver, copy.received_at, self.now);
             count += 1.0;
         }

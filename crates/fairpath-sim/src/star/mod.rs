@@ -32,6 +32,7 @@ mod watch;
 
 use std::collections::BTreeMap;
 
+use fairpath::ledger::CopyRange;
 use fairpath::link::ReceiptBook;
 use fairpath::number::{EntityId, ReceiverId};
 use fairpath::place::Replica;
@@ -286,7 +287,7 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
 
     fn send(&mut self, departure: &Departure, now: SharedInstant) {
         let claim = &departure.claim;
-        let (to, entity) = (claim.receiver, claim.entity);
+        let to = claim.receiver;
         let Some(end) = self.ends.get_mut(&to) else { return };
         let header = end.sent.header(now);
         let vector = self.dispatcher.vector(claim).expect("a claim is about a known entity");
@@ -294,7 +295,7 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
         encode_updates(&self.precision, &header, std::slice::from_ref(vector), &mut bytes)
             .expect("owners export finite numbers");
         let Some(copy) = self.dispatcher.on_departed(claim, now, 1.0) else { return };
-        end.sent.on_sent(&header, [(entity, copy)]);
+        end.sent.on_sent(&header, copy.into());
         let fate = end.there.send(now, bytes.len() as u32);
         self.watch.on_departure(departure, fate, &self.dispatcher, now);
         for at in fate.arrivals() {
@@ -376,7 +377,7 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
         receipts
             .pack(&header, DATAGRAM_BYTES_MAX, &mut bytes)
             .expect("reported arrivals are within the range of the wire");
-        end.sent_back.on_sent(&header, []);
+        end.sent_back.on_sent(&header, CopyRange::EMPTY);
         end.feedback_at = end.spoke.feedback_every.map(|interval| at + interval);
         let fate = end.back.send(at, bytes.len() as u32);
         self.watch.on_feedback_sent(from, fate, at);
@@ -392,6 +393,6 @@ impl<V: Planar, W: Watch<V>> Star<V, W> {
             .expect("links change no bytes, so what was encoded decodes");
         self.watch.on_feedback(from, &mut feedback, at);
         // A liar's feedback may be refused. The dispatcher counts that against it.
-        let _ = end.sent.on_feedback(&feedback, from, &mut self.dispatcher, at);
+        let _ = self.dispatcher.on_feedback(from, end.sent.settle(&feedback), at);
     }
 }

@@ -44,6 +44,7 @@
 //! assert_eq!(when.as_micros(), 237_842);
 //! ```
 
+mod curve;
 mod gauss;
 mod linear;
 mod panels;
@@ -58,6 +59,7 @@ pub use self::panels::STEPS_MAX;
 pub use self::path::Path;
 pub use self::reach::when_reaches;
 
+pub(crate) use self::curve::ErrorCurve;
 pub(crate) use self::linear::StraightGap;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
@@ -192,6 +194,21 @@ impl Tolerance {
         clearance: 1.334_254_813_053_909_4,
         gauss_error: 2.677_885_521_535_769_5e-8,
     };
+
+    /// The largest gap in the neighbourhood of a panel. `gap` and `change` are the lengths of the gap
+    /// in the middle and of its change to the end; `bend` is the most that the gap leaves its tangent
+    /// by.
+    fn widest(&self, gap: f64, change: f64, bend: f64) -> f64 {
+        gap + change * self.clearance + bend * self.clearance * self.clearance
+    }
+
+    /// Whether the neighbourhood of a panel is free of meetings.
+    fn is_clear(&self, gap: f64, change: f64, bend: f64) -> bool {
+        let widest = self.widest(gap, change, bend);
+        let (change, bend) = (change * self.clearance, bend * self.clearance * self.clearance);
+        let clear = gap - change;
+        clear > 0.0 && clear * clear > bend * (gap + change + widest)
+    }
 
     /// Stops at an error of `relative` times the integral, or of `absolute` if that is more.
     ///

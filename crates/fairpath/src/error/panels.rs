@@ -229,13 +229,8 @@ impl<V: Planar, F: FnMut(&Panel<'_, V>) -> ControlFlow<()>> PanelWalk<'_, V, F> 
     /// other around the panel. `gap` and `change` are the lengths of the gap in the middle and of
     /// its change to the end; `bend` is the most that the gap leaves its tangent by.
     fn gauss_error(&self, gap: f64, change: f64, bend: f64) -> Option<f64> {
-        let clearance = self.tolerance.clearance;
-        let change = change * clearance;
-        let bend = bend * clearance * clearance;
-        let clear = gap - change;
-        let widest = gap + change + bend;
-        let is_clear = clear > 0.0 && clear * clear > bend * (gap + change + widest);
-        is_clear.then_some(self.tolerance.gauss_error * widest)
+        let widest = self.tolerance.widest(gap, change, bend);
+        self.tolerance.is_clear(gap, change, bend).then_some(self.tolerance.gauss_error * widest)
     }
 
     /// The error that the next tangent may add: a quarter of what is left of the half that Gauss's

@@ -90,6 +90,18 @@ impl<V: Planar> GapSeries<V> {
         })
     }
 
+    /// The first terms of the squared length of the gap.
+    pub(super) fn squared<const COUNT: usize>(&self) -> [f64; COUNT] {
+        let known = &self.terms[..=self.degree.min(COUNT - 1)];
+        let mut squared = [0.0; COUNT];
+        for (i, &one) in known.iter().enumerate() {
+            for (sum, &other) in squared[i..].iter_mut().zip(known) {
+                *sum += one.dot(other);
+            }
+        }
+        squared
+    }
+
     /// A lower bound of the distance integrated over the whole interval: a mean length is at least
     /// the length of the mean, also if the first half is counted negative.
     pub(super) fn sum_least(&self) -> f64 {

@@ -1,4 +1,5 @@
-use super::exports::{Gap, Index};
+use super::exports::{Exported, Exports, Gap, Index};
+use crate::error;
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
@@ -13,7 +14,7 @@ pub(super) struct ErrorCache<V: Planar> {
     pub(super) grown: IntervalErrors,
     /// Errors since the followed DR vector was generated.
     pub(super) since_generation: ErrorSums,
-    /// Gaps between the followed DR vectors and the newest piece of the exported path.
+    /// Gaps between the followed DR vectors and the newest pieces of the exported path.
     pub(super) gaps: Gaps<V>,
 }
 
@@ -135,41 +136,94 @@ impl ErrorSums {
     }
 }
 
-/// Gaps to the newest piece of the exported path.
+/// Gaps to the newest pieces of the exported path. Receivers follow a dozen DR vectors at most.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps<V: Planar> {
-    entries: Slots<KnownGap<V>>,
+    newest: Option<Index>,
+    known: Vec<KnownGap<V>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct KnownGap<V: Planar> {
-    newest: Index,
-    index: Index,
-    gap: Option<Gap<V>>,
+    piece: Index,
+    belief: Index,
+    gap: Gap<V>,
 }
 
 impl<V: Planar> Default for Gaps<V> {
     fn default() -> Self {
-        Self { entries: Slots::default() }
+        Self { newest: None, known: Vec::new() }
     }
 }
 
 impl<V: Planar> Gaps<V> {
-    /// The gap between DR vector `newest` and the path of `index`'s followers, if it is simple.
+    /// The error from `from` to `to` of receivers that follow `belief`.
     #[inline]
-    pub(super) fn recall(
+    pub(super) fn error(
         &mut self,
-        newest: Index,
-        index: Index,
-        find: impl FnOnce() -> Option<Gap<V>>,
-    ) -> Option<&Gap<V>> {
-        let slot = self.entries.slot(index);
-        let is_known = slot.as_ref().is_some_and(|known| known.newest == newest && known.index == index);
-        if !is_known {
-            *slot = Some(KnownGap { newest, index, gap: find() });
-        }
-        slot.as_ref()?.gap.as_ref()
+        exports: &Exports<V>,
+        belief: &Exported<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> f64 {
+        self.forget_old(exports);
+        exports.error_by_piece(belief, from, to, |piece, from, to| {
+            let known = self.find(exports, piece, belief).and_then(|gap| gap.error(piece, belief, from, to));
+            known.unwrap_or_else(|| error::accumulated_value(&piece.path, &belief.placed, from, to))
+        })
     }
+
+    /// The same, for an interval during the newest piece.
+    #[inline]
+    pub(super) fn error_in_newest(
+        &mut self,
+        exports: &Exports<V>,
+        belief: &Exported<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> f64 {
+        self.forget_old(exports);
+        let Some(newest) = exports.newest().filter(|newest| newest.shares_life(belief)) else { return 0.0 };
+        let known = self.find(exports, newest, belief).and_then(|gap| gap.error(newest, belief, from, to));
+        known.unwrap_or_else(|| error::accumulated_value(&newest.path, &belief.placed, from, to))
+    }
+
+    #[inline]
+    fn forget_old(&mut self, exports: &Exports<V>) {
+        let newest = exports.newest_index();
+        if self.newest != newest {
+            self.newest = newest;
+            self.known.retain(|known| is_recent(known.piece, newest));
+        }
+    }
+
+    #[inline]
+    fn find(
+        &mut self,
+        exports: &Exports<V>,
+        piece: &Exported<V>,
+        belief: &Exported<V>,
+    ) -> Option<&mut Gap<V>> {
+        // The newest are at the end.
+        let is_wanted = |known: &KnownGap<V>| known.belief == belief.index && known.piece == piece.index;
+        let place = self.known.iter().rposition(is_wanted);
+        if place.is_none() && !is_recent(piece.index, self.newest) {
+            return None;
+        }
+        let place = place.unwrap_or_else(|| {
+            let gap = exports.gap(piece, belief);
+            self.known.push(KnownGap { piece: piece.index, belief: belief.index, gap });
+            self.known.len() - 1
+        });
+        Some(&mut self.known[place].gap)
+    }
+}
+
+/// How many pieces before the newest have gaps: a receipt is often about the piece before.
+const PIECES: usize = 2;
+
+fn is_recent(piece: Index, newest: Option<Index>) -> bool {
+    newest.and_then(|newest| newest.after(piece)).is_some_and(|later| later <= PIECES)
 }
 
 fn slot_of(index: Index) -> usize {

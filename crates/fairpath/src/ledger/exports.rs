@@ -3,7 +3,7 @@ use std::num::NonZeroU64;
 
 use super::{FORGOTTEN_AFTER, REMEMBERED, REMEMBERED_MAX};
 use crate::dr_vector::DrVector;
-use crate::error::{self, Path};
+use crate::error::{self, ErrorCurve, Path};
 use crate::number::{EntityId, Life};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
@@ -37,7 +37,7 @@ impl Index {
     }
 
     /// How many there are from `first` up to this one; `None` if it is before.
-    fn after(self, first: Self) -> Option<usize> {
+    pub(super) fn after(self, first: Self) -> Option<usize> {
         usize::try_from(self.count().checked_sub(first.count())?).ok()
     }
 }
@@ -54,23 +54,48 @@ pub(super) struct Exported<V: Planar> {
     pub(super) placed: Path<V>,
 }
 
-/// The gap of receivers that follow one DR vector, valid while the exported path does not change
-/// and nothing freezes. Computed once for all of them.
-#[derive(Clone, Copy, Debug)]
+impl<V: Planar> Exported<V> {
+    pub(super) fn shares_life(&self, other: &Self) -> bool {
+        self.life == other.life
+    }
+}
+
+/// The gap between one piece and the path of receivers that follow another, until that path freezes.
+/// Computed once for all of them.
+#[derive(Clone, Debug)]
 pub(super) struct Gap<V: Planar> {
     since: SharedInstant,
     until: SharedInstant,
-    /// `None` for followers of the newest DR vector.
-    gap: Option<error::StraightGap<V>>,
+    kind: GapKind<V>,
+}
+
+#[derive(Clone, Debug)]
+enum GapKind<V: Planar> {
+    Straight(error::StraightGap<V>),
+    Curved(ErrorCurve<V>),
 }
 
 impl<V: Planar> Gap<V> {
-    /// The error from `from` to `to`, if the gap is valid for all of that time.
+    /// The error from `from` to `to`, if the gap is valid for all of that time. `piece` and
+    /// `belief` are those that the gap was made for.
     #[inline]
-    pub(super) fn error(&self, from: SharedInstant, to: SharedInstant) -> Option<f64> {
-        let (after, secs) = ((from - self.since).as_secs_f64(), (to - from).as_secs_f64());
-        let is_known = from >= self.since && to <= self.until;
-        is_known.then(|| self.gap.as_ref().map_or(0.0, |gap| gap.accumulated(after, secs)))
+    pub(super) fn error(
+        &mut self,
+        piece: &Exported<V>,
+        belief: &Exported<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> Option<f64> {
+        if from < self.since || to > self.until {
+            return None;
+        }
+        match &mut self.kind {
+            GapKind::Straight(gap) => {
+                let (after, secs) = ((from - self.since).as_secs_f64(), (to - from).as_secs_f64());
+                Some(gap.accumulated(after, secs))
+            }
+            GapKind::Curved(curve) => curve.between(&piece.path, &belief.placed, from, to),
+        }
     }
 }
 
@@ -176,6 +201,20 @@ impl<V: Planar> Exports<V> {
     /// The error of a receiver that follows `belief` all the way from `from` to `to`. Zero between
     /// lives: a receiver cannot be wrong about the position of an entity that is no longer there.
     pub(super) fn error(&self, belief: &Exported<V>, from: SharedInstant, to: SharedInstant) -> f64 {
+        self.error_by_piece(belief, from, to, |piece, from, to| {
+            error::accumulated_value(&piece.path, &belief.placed, from, to)
+        })
+    }
+
+    /// The same, with the error of a follower of `belief` during one piece by `error_in`.
+    #[inline]
+    pub(super) fn error_by_piece(
+        &self,
+        belief: &Exported<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+        mut error_in: impl FnMut(&Exported<V>, SharedInstant, SharedInstant) -> f64,
+    ) -> f64 {
         let mut sum = 0.0;
         let mut until = to;
         for piece in self.pieces.iter().rev() {
@@ -185,7 +224,7 @@ impl<V: Planar> Exports<V> {
             let start = piece.since.max(from);
             if start < until {
                 if piece.life == belief.life && !self.is_followed(piece, belief, until) {
-                    sum += error::accumulated_value(&piece.path, &belief.placed, start, until);
+                    sum += error_in(piece, start, until);
                 }
                 until = start;
             }
@@ -193,15 +232,21 @@ impl<V: Planar> Exports<V> {
         sum
     }
 
-    /// The gap between the newest piece and the path of `belief`'s followers, if both are straight.
-    pub(super) fn gap(&self, belief: &Exported<V>) -> Option<Gap<V>> {
-        let newest = self.newest().filter(|newest| newest.life == belief.life)?;
-        let (since, until) = (newest.since, self.freezes_at(belief));
-        let gap = match newest.index == belief.index {
-            true => None,
-            false => Some(error::StraightGap::between_paths(&newest.path, &belief.placed, since, until)?),
-        };
-        Some(Gap { since, until, gap })
+    /// Whether followers of DR vector `index` have no error from `from` to `to`: it is the newest,
+    /// and not frozen.
+    #[inline]
+    pub(super) fn is_exact(&self, index: Index, from: SharedInstant, to: SharedInstant) -> bool {
+        self.newest().is_some_and(|newest| {
+            newest.index == index && newest.since <= from && to <= self.freezes_at(newest)
+        })
+    }
+
+    /// The gap between a piece and the path of `belief`'s followers.
+    pub(super) fn gap(&self, piece: &Exported<V>, belief: &Exported<V>) -> Gap<V> {
+        let (since, until) = (piece.since, self.freezes_at(belief));
+        let straight = error::StraightGap::between_paths(&piece.path, &belief.placed, since, until);
+        let kind = straight.map_or_else(|| GapKind::Curved(ErrorCurve::new(since)), GapKind::Straight);
+        Gap { since, until, kind }
     }
 
     /// When the error of a receiver that follows `belief` from `from` on reaches `amount`.

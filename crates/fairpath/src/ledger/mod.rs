@@ -14,7 +14,7 @@ mod exports;
 mod pair;
 mod receiver_page;
 
-pub use pair::{CopyId, NeverSent, Standing};
+pub use pair::{CopyId, CopyRange, NeverSent, Standing};
 pub use receiver_page::{ReceiverBelief, ReceiverPage};
 
 use crate::directory::Directory;
@@ -72,12 +72,6 @@ impl<V: Planar> Ledger<V> {
             cache: ErrorCache::default(),
             next_copy,
         }
-    }
-
-    /// Sets the id of the first copy, for an entity that had a ledger before.
-    pub(crate) fn with_next_copy(mut self, next_copy: CopyId) -> Self {
-        self.next_copy = next_copy;
-        self
     }
 
     /// Opens a page for a receiver. A receiver that has one already keeps it.
@@ -151,7 +145,7 @@ impl<V: Planar> Ledger<V> {
         let pair = self.pairs.get_mut(receiver)?;
         let copy = self.next_copy;
         self.next_copy = copy.next();
-        pair.depart(&self.exports, copy, index, at, at + delay.unwrap_or(Span::ZERO));
+        pair.depart(&self.exports, copy, index, at, at + delay.unwrap_or(Span::ZERO), &mut self.cache);
         Some(copy)
     }
 
@@ -165,7 +159,7 @@ impl<V: Planar> Ledger<V> {
     /// departure do not.
     pub fn on_receipt(&mut self, receiver: ReceiverId, copy: CopyId, received_at: SharedInstant) -> bool {
         let Some(pair) = self.pairs.get_mut(receiver) else { return false };
-        pair.arrive(&self.exports, copy, received_at)
+        pair.arrive(&self.exports, copy, received_at, &mut self.cache)
     }
 
     /// Handles a report that the receiver has acknowledged everything that it received before
@@ -173,12 +167,42 @@ impl<V: Planar> Ledger<V> {
     /// counts as lost. Returns whether the newest copy sent to the receiver is lost, so that it
     /// follows an older DR vector than assumed.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, patience: Span) -> bool {
-        self.pairs.get_mut(receiver).is_some_and(|pair| pair.complete(&self.exports, until, patience))
+        let pair = self.pairs.get_mut(receiver);
+        pair.is_some_and(|pair| pair.complete(&self.exports, until, patience, &mut self.cache))
     }
 
-    /// Whether copies to this receiver are open: a report may still change them.
-    pub(crate) fn has_open(&self, receiver: ReceiverId) -> bool {
-        self.pairs.get(receiver).is_some_and(Pair::has_open)
+    /// Books a departure as [`on_departed`](Self::on_departed) does, with an id above all before to
+    /// this receiver, whose page is probably at `near`. Returns when the copy is expected to arrive.
+    pub(crate) fn book_departure(
+        &mut self,
+        copy: CopyId,
+        (receiver, near): (ReceiverId, usize),
+        vector: &DrVector<V>,
+        at: SharedInstant,
+        delay: Span,
+    ) -> Option<SharedInstant> {
+        let index = self.exports.index_of(vector)?;
+        let pair = self.pairs.get_near_mut(receiver, near)?;
+        let expected = at + delay;
+        pair.depart(&self.exports, copy, index, at, expected, &mut self.cache);
+        Some(expected.max(at))
+    }
+
+    /// Books a receipt as [`on_receipt`](Self::on_receipt) does.
+    pub(crate) fn book_arrival(
+        &mut self,
+        copy: CopyId,
+        (receiver, near): (ReceiverId, usize),
+        received_at: SharedInstant,
+    ) -> bool {
+        let pair = self.pairs.get_near_mut(receiver, near);
+        pair.is_some_and(|pair| pair.arrive(&self.exports, copy, received_at, &mut self.cache))
+    }
+
+    /// When an open copy is expected to arrive, long ago if it counts as lost. `None` if its arrival
+    /// is known or can no longer change the books.
+    pub(crate) fn expected(&self, copy: CopyId, receiver: ReceiverId) -> Option<SharedInstant> {
+        self.pairs.get(receiver)?.expected(copy)
     }
 
     /// Advances the books to `now`.

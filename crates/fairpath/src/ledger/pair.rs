@@ -15,6 +15,61 @@ impl CopyId {
     pub(crate) fn next(self) -> Self {
         Self(self.0 + 1)
     }
+
+    /// How many copies there are from `first` up to this one; `None` if it is before.
+    pub(crate) fn after(self, first: Self) -> Option<usize> {
+        self.0.checked_sub(first.0).map(|count| count as usize)
+    }
+
+    pub(crate) fn plus(self, count: usize) -> Self {
+        Self(self.0 + count as u64)
+    }
+}
+
+/// Consecutive copies to one receiver: those of one datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopyRange {
+    first: CopyId,
+    count: u32,
+}
+
+impl CopyRange {
+    /// No copy.
+    pub const EMPTY: Self = Self { first: CopyId(0), count: 0 };
+
+    /// Adds the next copy to the same receiver.
+    ///
+    /// # Panics
+    ///
+    /// Panics if another copy was sent to this receiver in between.
+    pub fn push(&mut self, copy: CopyId) {
+        if self.is_empty() {
+            self.first = copy;
+        }
+        assert_eq!(copy.0, self.first.0 + u64::from(self.count), "the copies of a datagram are consecutive");
+        self.count += 1;
+    }
+
+    /// Returns the number of copies.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Returns whether there is no copy.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the copies in the order of their departure.
+    pub fn iter(&self) -> impl Iterator<Item = CopyId> + use<> {
+        (self.first.0..self.first.0 + u64::from(self.count)).map(CopyId)
+    }
+}
+
+impl From<CopyId> for CopyRange {
+    fn from(first: CopyId) -> Self {
+        Self { first, count: 1 }
+    }
 }
 
 /// No copy with this id was ever sent to the receiver.
@@ -120,6 +175,24 @@ impl Default for CopySummary {
     }
 }
 
+impl CopySummary {
+    /// The only copy is acknowledged, and arrives after all that is booked.
+    fn only_arrives(&mut self, arrival: CopyArrival) {
+        self.last_arrival = arrival.at;
+        self.newest_reported = Some(arrival.index);
+        self.is_history_ahead = true;
+        self.ahead.next[0] = arrival;
+    }
+
+    /// A copy left at `sent_at` that arrives after all that is booked.
+    fn add_expected(&mut self, sent_at: SharedInstant, arrival: CopyArrival) {
+        self.oldest_sent = self.oldest_sent.min(sent_at);
+        self.newest = self.newest.max(Some(arrival.index));
+        self.last_arrival = self.last_arrival.max(arrival.at);
+        self.ahead.insert(arrival);
+    }
+}
+
 /// The next arrivals, the earliest first: as many as there is room for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct NextArrivals {
@@ -150,7 +223,13 @@ impl NextArrivals {
         self.next[..usize::from(self.count)].first().copied()
     }
 
+    #[inline]
     fn insert(&mut self, arrival: CopyArrival) {
+        if self.count == 0 {
+            self.next[0] = arrival;
+            self.count = 1;
+            return;
+        }
         let count = usize::from(self.count);
         let place = self.next[..count].partition_point(|other| other.at <= arrival.at);
         if count == Self::ROOM {
@@ -164,8 +243,11 @@ impl NextArrivals {
         }
     }
 
+    #[inline]
     fn remove_first(&mut self) {
-        self.next.rotate_left(1);
+        if self.count > 1 {
+            self.next.rotate_left(1);
+        }
         self.count = self.count.saturating_sub(1);
     }
 }
@@ -220,6 +302,9 @@ impl<V: Planar> Pair<V> {
         }
         match self.next_by(now) {
             None => self.go_on_believing(exports, now, cache),
+            Some(arrival) if self.is_usual(exports, arrival, now) => {
+                self.pass_only_arrival(exports, arrival, now, cache);
+            }
             Some(arrival) => self.pass_arrivals(exports, arrival, now, cache),
         }
         if now - self.summary.oldest_sent > REMEMBERED {
@@ -236,14 +321,42 @@ impl<V: Planar> Pair<V> {
         index: Index,
         at: SharedInstant,
         expected: SharedInstant,
+        cache: &mut ErrorCache<V>,
     ) {
         if self.copies.len() >= REMEMBERED_MAX {
             self.give_up_on_oldest(REMEMBERED_MAX / 2);
         }
+        let expected = expected.max(at);
         self.next_copy = id.next();
-        self.copies.push_back(SentCopy { id, index, sent_at: at, status: CopyStatus::Missing });
         self.last_sent = self.last_sent.max(Some(at));
-        self.revise(exports, self.copies.len() - 1, CopyStatus::Expected(expected.max(at)));
+        if expected > self.until {
+            // After all that is booked: nothing to correct.
+            self.copies.push_back(SentCopy {
+                id,
+                index,
+                sent_at: at,
+                status: CopyStatus::Expected(expected),
+            });
+            if self.summary.ahead.has_more {
+                self.summarise();
+            } else {
+                self.summary.add_expected(at, CopyArrival { at: expected, index });
+            }
+        } else {
+            self.copies.push_back(SentCopy { id, index, sent_at: at, status: CopyStatus::Missing });
+            self.revise(exports, self.copies.len() - 1, CopyStatus::Expected(expected), cache);
+        }
+    }
+
+    /// When an open copy is expected to arrive, or [`LONG_AGO`] if it counts as lost. `None` if its
+    /// arrival is known or can no longer change the books.
+    pub(super) fn expected(&self, id: CopyId) -> Option<SharedInstant> {
+        let position = self.copies.binary_search_by_key(&id, |copy| copy.id).ok()?;
+        match self.copies[position].status {
+            CopyStatus::Expected(at) => Some(at),
+            CopyStatus::Missing => Some(LONG_AGO),
+            CopyStatus::Arrived(_) => None,
+        }
     }
 
     /// When a copy was sent; `None` if that is forgotten.
@@ -256,21 +369,47 @@ impl<V: Planar> Pair<V> {
     }
 
     /// The receiver says that a copy arrived. False if that cannot be, or is no news.
-    pub(super) fn arrive(&mut self, exports: &Exports<V>, id: CopyId, received_at: SharedInstant) -> bool {
+    pub(super) fn arrive(
+        &mut self,
+        exports: &Exports<V>,
+        id: CopyId,
+        received_at: SharedInstant,
+        cache: &mut ErrorCache<V>,
+    ) -> bool {
         let Ok(position) = self.copies.binary_search_by_key(&id, |copy| copy.id) else { return false };
         let copy = self.copies[position];
         if !copy.status.is_open() || received_at < copy.sent_at {
             return false;
         }
-        self.revise(exports, position, CopyStatus::Arrived(received_at));
         self.last_acknowledged = self.last_acknowledged.max(Some(received_at));
-        self.fold_what_is_certain();
+        match copy.status {
+            // Mostly it is the only one, and after all that is booked, or booked rightly.
+            CopyStatus::Expected(at) if self.copies.len() == 1 && at.min(received_at) > self.until => {
+                self.copies[0].status = CopyStatus::Arrived(received_at);
+                self.summary.only_arrives(CopyArrival { at: received_at, index: copy.index });
+            }
+            CopyStatus::Expected(at)
+                if self.copies.len() == 1 && at == received_at && Some(copy.index) == self.belief =>
+            {
+                self.fold_all();
+            }
+            _ => {
+                self.revise(exports, position, CopyStatus::Arrived(received_at), cache);
+                self.fold_what_is_certain();
+            }
+        }
         true
     }
 
     /// Copies without a receipt had not arrived by `until`. Returns whether the newest copy is
     /// lost, so that the receiver follows an older DR vector than assumed.
-    pub(super) fn complete(&mut self, exports: &Exports<V>, until: SharedInstant, patience: Span) -> bool {
+    pub(super) fn complete(
+        &mut self,
+        exports: &Exports<V>,
+        until: SharedInstant,
+        patience: Span,
+        cache: &mut ErrorCache<V>,
+    ) -> bool {
         let told = self.newest_told();
         self.complete_until = self.complete_until.max(Some(until));
         // The receiver itself may have forgotten the arrival of older copies.
@@ -283,17 +422,13 @@ impl<V: Planar> Pair<V> {
                     exports,
                     position,
                     if overdue { CopyStatus::Missing } else { CopyStatus::Expected(until) },
+                    cache,
                 );
             }
         }
         self.drop_what_came_too_late();
         self.fold_what_is_certain();
         self.newest_told() < told
-    }
-
-    /// Whether a report may still change a copy. An acknowledged arrival after `until` is not open.
-    pub(super) fn has_open(&self) -> bool {
-        self.copies.iter().any(|copy| copy.status.is_open())
     }
 
     pub(super) fn standing(&self, exports: &Exports<V>) -> Standing {
@@ -326,9 +461,10 @@ impl<V: Planar> Pair<V> {
     /// Whether its newest acknowledged DR vector is within `tolerance` of the export at `at`.
     pub(super) fn has_confirmed(&self, exports: &Exports<V>, tolerance: f64, at: SharedInstant) -> bool {
         let newest = self.base.max(self.summary.newest_reported);
-        newest
-            .and_then(|index| self.exported(exports, index))
-            .is_some_and(|belief| exports.distance(belief, at) <= tolerance)
+        newest.is_some_and(|index| {
+            exports.is_exact(index, at, at)
+                || self.exported(exports, index).is_some_and(|it| exports.distance(it, at) <= tolerance)
+        })
     }
 
     /// The DR vector that it will follow in the end, if nothing more is sent.
@@ -398,10 +534,42 @@ impl<V: Planar> Pair<V> {
     /// No copy arrives up to `now`: all followers of the same DR vector have the same error.
     fn go_on_believing(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         let from = self.until;
-        let error = self.belief.map_or(0.0, |index| {
+        let belief = self.belief.filter(|index| !exports.is_exact(*index, from, now));
+        let error = belief.map_or(0.0, |index| {
             cache.grown.recall(index, from, now, || self.error_if_believed(exports, index, from, now))
         });
         self.add(error, now);
+    }
+
+    /// Whether what arrives by `now` is one copy of the newest DR vector, the only one sent since the
+    /// receiver's books were last advanced.
+    #[inline]
+    fn is_usual(&self, exports: &Exports<V>, arrival: CopyArrival, now: SharedInstant) -> bool {
+        self.copies.len() == 1 && exports.is_exact(arrival.index, self.until, now)
+    }
+
+    /// The same as [`pass_arrivals`](Self::pass_arrivals) for the usual case: the error up to the
+    /// arrival is that of one piece, and zero from then on.
+    fn pass_only_arrival(
+        &mut self,
+        exports: &Exports<V>,
+        arrival: CopyArrival,
+        now: SharedInstant,
+        cache: &mut ErrorCache<V>,
+    ) {
+        let (from, to) = (self.until, arrival.at);
+        let followed = self.belief.filter(|index| *index < arrival.index);
+        let followed = followed.and_then(|index| self.exported(exports, index));
+        let error = followed.map_or(0.0, |belief| cache.gaps.error_in_newest(exports, belief, from, to));
+        self.accumulated += error;
+        self.until = now;
+        self.belief = self.belief.max(Some(arrival.index));
+        self.instantaneous = 0.0;
+        if self.summary.is_history_ahead {
+            self.fold_all();
+        } else {
+            self.summary.ahead.remove_first();
+        }
     }
 
     /// A copy arrives, and maybe more up to `now`.
@@ -423,6 +591,7 @@ impl<V: Planar> Pair<V> {
         if self.belief != believed {
             // Since its generation all followers of a DR vector have the same error.
             let followed = self.belief.and_then(|index| self.exported(exports, index));
+            let followed = followed.filter(|belief| !exports.is_exact(belief.index, belief.since, now));
             self.instantaneous = followed.map_or(0.0, |belief| {
                 let since = belief.since;
                 cache
@@ -446,22 +615,29 @@ impl<V: Planar> Pair<V> {
         }
         let CopySummary { ahead, is_history_ahead, .. } = self.summary;
         // Only the oldest copy can have become history just now; receipts handle the rest.
-        if is_history_ahead || (ahead.count == 0 && ahead.has_more) {
+        if is_history_ahead && self.copies.len() == 1 && ahead.count == 0 {
+            self.fold_all();
+        } else if is_history_ahead || (ahead.count == 0 && ahead.has_more) {
             self.belief = self.arrived_by(self.until);
             self.fold_what_is_certain();
             self.summarise();
         }
     }
 
+    /// All copies have arrived and are booked: the receiver follows the newest.
+    fn fold_all(&mut self) {
+        self.base = self.base.max(self.summary.newest);
+        self.copies.clear();
+        self.summary = CopySummary::default();
+    }
+
     /// Integrates up to `to` with the current belief.
     fn accumulate(&mut self, exports: &Exports<V>, to: SharedInstant, cache: &mut ErrorCache<V>) {
         if to > self.until {
             let from = self.until;
-            let error = self.belief.zip(exports.newest_index()).map_or(0.0, |(index, newest)| {
-                let find = || self.exported(exports, index).and_then(|belief| exports.gap(belief));
-                let known = cache.gaps.recall(newest, index, find).and_then(|gap| gap.error(from, to));
-                known.unwrap_or_else(|| self.error_if_believed(exports, index, from, to))
-            });
+            let belief = self.belief.filter(|index| !exports.is_exact(*index, from, to));
+            let followed = belief.and_then(|index| self.exported(exports, index));
+            let error = followed.map_or(0.0, |belief| cache.gaps.error(exports, belief, from, to));
             self.add(error, to);
         }
     }
@@ -495,25 +671,47 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Changes a copy's status, and corrects the books between the old and the new arrival.
-    fn revise(&mut self, exports: &Exports<V>, position: usize, status: CopyStatus) {
+    fn revise(
+        &mut self,
+        exports: &Exports<V>,
+        position: usize,
+        status: CopyStatus,
+        cache: &mut ErrorCache<V>,
+    ) {
         let (old, new) = (self.copies[position].status.arrival(), status.arrival());
         let from = old.into_iter().chain(new).min().unwrap_or(self.until);
         let to = old.zip(new).map_or(self.until, |(old, new)| old.max(new)).min(self.until);
-        let before = self.integrate(exports, from, to);
+        let mut error = |pair: &Self| {
+            pair.integrate_by(exports, from, to, |belief, from, to| {
+                cache.gaps.error(exports, belief, from, to)
+            })
+        };
+        let before = error(self);
         self.copies[position].status = status;
         self.summarise();
-        let after = self.integrate(exports, from, to);
+        let after = error(self);
         self.accumulated = (self.accumulated + (after - before)).max(0.0);
         self.believe(exports);
     }
 
     /// The error from `from` to `to`, also in the future, given the known and expected arrivals.
     pub(super) fn integrate(&self, exports: &Exports<V>, from: SharedInstant, to: SharedInstant) -> f64 {
+        self.integrate_by(exports, from, to, |belief, from, to| exports.error(belief, from, to))
+    }
+
+    /// The same, with the error of a follower of one DR vector by `error_of`.
+    fn integrate_by(
+        &self,
+        exports: &Exports<V>,
+        from: SharedInstant,
+        to: SharedInstant,
+        mut error_of: impl FnMut(&Exported<V>, SharedInstant, SharedInstant) -> f64,
+    ) -> f64 {
         let (mut sum, mut at) = (0.0, from);
         while at < to {
             let next = self.next_arrival(at).map_or(to, |arrival| arrival.min(to));
             if let Some(belief) = self.belief_at(at).and_then(|index| self.exported(exports, index)) {
-                sum += exports.error(belief, at, next);
+                sum += error_of(belief, at, next);
             }
             at = next;
         }

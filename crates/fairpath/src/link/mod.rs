@@ -2,9 +2,8 @@
 //! and cannot be forged.
 //!
 //! * [`SentPackets`], at the sender of DR vectors: the copies and the nonce of each datagram.
-//!   Proven feedback becomes calls of
-//!   [`Dispatcher::on_receipt`](crate::schedule::Dispatcher::on_receipt) and
-//!   [`on_complete`](crate::schedule::Dispatcher::on_complete).
+//!   [`SentPackets::settle`] says what feedback proves, and
+//!   [`Dispatcher::on_feedback`](crate::schedule::Dispatcher::on_feedback) books that.
 //! * [`ReceiptBook`], at the receiver: unconfirmed receipts, repeated in every feedback message
 //!   until the sender confirms them.
 //!
@@ -13,6 +12,7 @@
 //! `PROTOCOL.md`, section 6, has the rules.
 //!
 //! ```
+//! use fairpath::ledger::CopyRange;
 //! use fairpath::link::{ReceiptBook, SentPackets};
 //! use fairpath::random::Random;
 //! use fairpath::schedule::{Broadcast, Dispatcher, DispatcherConfig};
@@ -29,13 +29,13 @@
 //! // The sender takes a header for each datagram and reports its copies. This one has none.
 //! let mut to_anna = SentPackets::new(Random::from_seed(2));
 //! let header = to_anna.header(now);
-//! to_anna.on_sent(&header, []);
+//! to_anna.on_sent(&header, CopyRange::EMPTY);
 //! // Anna numbers the datagrams that she sends back separately.
 //! let (from_anna, mut book) = (SentPackets::new(Random::from_seed(3)), ReceiptBook::default());
 //! let mut feedback = Vec::new();
 //! book.pack(&from_anna.header(later), 1200, &mut feedback)?;
 //! let feedback = decode_feedback(later, to_anna.newest(), &feedback)?;
-//! let outcome = to_anna.on_feedback(&feedback, anna, &mut dispatcher, later)?;
+//! let outcome = dispatcher.on_feedback(anna, to_anna.settle(&feedback), later)?;
 //! assert_eq!(outcome.receipts, 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -44,7 +44,7 @@ mod receipt_book;
 mod sent_packets;
 
 pub use receipt_book::ReceiptBook;
-pub use sent_packets::{FeedbackOutcome, Refused, SentPackets};
+pub use sent_packets::{ArrivedPacket, Refused, SentPackets, Settled};
 
 use crate::ledger::LATENESS_MAX;
 use crate::time::Span;

@@ -2,29 +2,32 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::{PACKETS_MAX, REMEMBERED};
-use crate::ledger::CopyId;
-use crate::number::{EntityId, PacketNumber, ReceiverId, WirePacketNumber};
+use crate::ledger::CopyRange;
+use crate::number::{PacketNumber, WirePacketNumber};
 use crate::random::Random;
-use crate::schedule::{Booking, Dispatcher};
 use crate::time::SharedInstant;
-use crate::vector::Planar;
 use crate::wire::{Feedback, Header, Nonce};
 
 /// The datagrams sent in one direction of a link: numbers, nonces, and the copies in each.
 ///
 /// For every datagram, take a [`header`](Self::header), and call [`on_sent`](Self::on_sent) once it
-/// has left. Pass feedback to [`on_feedback`](Self::on_feedback). Datagrams are remembered for at
-/// most [`REMEMBERED`](super::REMEMBERED), and at most [`PACKETS_MAX`](super::PACKETS_MAX) of them.
+/// has left. Pass feedback to [`settle`](Self::settle), and its result to
+/// [`Dispatcher::on_feedback`](crate::schedule::Dispatcher::on_feedback). Datagrams are remembered
+/// for at most [`REMEMBERED`](super::REMEMBERED), and at most
+/// [`PACKETS_MAX`](super::PACKETS_MAX) of them.
+///
+/// `C` is content that the same receipt confirms, besides copies: a session has some, the
+/// default has none.
 #[derive(Clone, Debug)]
-pub struct SentPackets {
+pub struct SentPackets<C = ()> {
     random: Random,
     /// Nonce of the next datagram.
     nonce: Nonce,
     next: PacketNumber,
     /// The datagrams before `next`, without a gap.
-    packets: VecDeque<Packet>,
-    /// The copies of all these datagrams, in the same order.
-    copies: VecDeque<(EntityId, CopyId)>,
+    packets: VecDeque<Packet<C>>,
+    /// How many of them want a receipt and have none.
+    open: usize,
     /// The newest feedback received.
     heard: Option<PacketNumber>,
     /// The newest datagram proven to have arrived, and the datagram up to which losses are counted.
@@ -32,16 +35,40 @@ pub struct SentPackets {
     judged: PacketNumber,
     lost: u64,
     /// Datagrams that the last feedback proved to have arrived.
-    proven: Vec<PacketNumber>,
+    arrived: Vec<ArrivedPacket<C>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Packet {
+struct Packet<C> {
     nonce: Nonce,
-    sent_at: SharedInstant,
-    copies: usize,
-    wants_receipt: bool,
     fate: Fate,
+    wants_receipt: bool,
+    copies: CopyRange,
+    sent_at: SharedInstant,
+    content: C,
+}
+
+/// A datagram that is now known to have arrived.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArrivedPacket<C = ()> {
+    /// The copies of DR vectors in it.
+    pub copies: CopyRange,
+    /// When it arrived, as the receiver says.
+    pub received_at: SharedInstant,
+    /// The rest of its content.
+    pub content: C,
+}
+
+/// What feedback settles, if it proves it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settled<'a, C = ()> {
+    /// Datagrams newly known to have arrived, in the order of their numbers.
+    pub arrived: &'a [ArrivedPacket<C>],
+    /// Before this instant nothing else had arrived; `None` if the feedback does not say so.
+    pub complete_until: Option<SharedInstant>,
+    /// Datagrams newly counted as lost, because three later ones have arrived. If the receipt of
+    /// one comes later, it is among the arrived.
+    pub lost: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,18 +83,6 @@ enum Fate {
     Forfeited,
 }
 
-/// The result of feedback that was believed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FeedbackOutcome {
-    /// Datagrams newly known to have arrived.
-    pub receipts: usize,
-    /// Copies in them that the dispatcher booked at another time than stated, or did not believe.
-    pub corrected: usize,
-    /// Datagrams newly counted as lost, because three later ones have arrived. If the receipt of
-    /// one comes later, it counts among `receipts`.
-    pub lost: usize,
-}
-
 /// Why feedback was not believed. None of its receipts was booked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -78,6 +93,13 @@ pub enum Refused {
     NeverSent,
     /// An acknowledged datagram is too old to be remembered, so it cannot be checked.
     Forgotten,
+}
+
+impl Refused {
+    /// Returns whether an honest receiver never sends such feedback.
+    pub fn is_dishonest(self) -> bool {
+        matches!(self, Self::WrongNonce | Self::NeverSent)
+    }
 }
 
 impl fmt::Display for Refused {
@@ -93,22 +115,35 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl SentPackets {
+    /// Returns the books of a new link. Nonces are drawn from `random`, which must be secret.
+    pub fn new(random: Random) -> Self {
+        Self::with_content(random)
+    }
+
+    /// Records that a datagram with this header and these copies of DR vectors has left. A datagram
+    /// without copies, such as feedback, gets no receipt.
+    pub fn on_sent(&mut self, header: &Header, copies: CopyRange) {
+        self.on_sent_with(header, copies, (), !copies.is_empty());
+    }
+}
+
+impl<C> SentPackets<C> {
     /// Later arrivals that make a datagram count as lost (RFC 9002, 6.1.1): links reorder.
     const OVERTAKEN: u64 = 3;
 
-    /// Returns the books of a new link. Nonces are drawn from `random`, which must be secret.
-    pub fn new(mut random: Random) -> Self {
+    /// Returns the books of a new link whose datagrams have more content than copies.
+    pub fn with_content(mut random: Random) -> Self {
         Self {
             nonce: Nonce::draw(&mut random),
             random,
             next: PacketNumber(0),
             packets: VecDeque::new(),
-            copies: VecDeque::new(),
+            open: 0,
             heard: None,
             newest_proven: None,
             judged: PacketNumber(0),
             lost: 0,
-            proven: Vec::new(),
+            arrived: Vec::new(),
         }
     }
 
@@ -123,33 +158,15 @@ impl SentPackets {
         }
     }
 
-    /// Records that a datagram with this header and these copies of DR vectors has left. A datagram
-    /// without copies, such as feedback, gets no receipt.
-    pub fn on_sent(&mut self, header: &Header, copies: impl IntoIterator<Item = (EntityId, CopyId)>) {
-        self.on_sent_with(header, copies, false);
-    }
-
-    /// Records a datagram as [`on_sent`](Self::on_sent) does. If `wants_receipt`, it gets a receipt
-    /// even without copies: a session uses this for its values.
-    pub fn on_sent_with(
-        &mut self,
-        header: &Header,
-        copies: impl IntoIterator<Item = (EntityId, CopyId)>,
-        wants_receipt: bool,
-    ) {
-        let before = self.copies.len();
-        self.copies.extend(copies);
-        let copies = self.copies.len() - before;
-        self.packets.push_back(Packet {
-            nonce: self.nonce,
-            sent_at: header.sent_at,
-            copies,
-            wants_receipt: wants_receipt || copies > 0,
-            fate: Fate::Open,
-        });
+    /// Records a datagram with this header, these copies and this content. Only if `wants_receipt`,
+    /// the receiver acknowledges it.
+    pub fn on_sent_with(&mut self, header: &Header, copies: CopyRange, content: C, wants_receipt: bool) {
+        let (nonce, sent_at) = (self.nonce, header.sent_at);
+        self.packets.push_back(Packet { nonce, fate: Fate::Open, wants_receipt, copies, sent_at, content });
+        self.open += usize::from(wants_receipt);
         self.next = self.next.next();
         self.nonce = Nonce::draw(&mut self.random);
-        self.forget_old(header.sent_at);
+        self.forget_old(sent_at);
     }
 
     /// Returns the newest datagram sent, or zero if there is none. Feedback is widened against it.
@@ -157,9 +174,9 @@ impl SentPackets {
         PacketNumber(self.next.0.saturating_sub(1))
     }
 
-    /// Returns the datagrams that the last feedback newly proved to have arrived.
-    pub fn proven(&self) -> &[PacketNumber] {
-        &self.proven
+    /// Returns how many remembered datagrams want a receipt and have none.
+    pub fn open(&self) -> usize {
+        self.open
     }
 
     /// Returns how many datagrams with a receipt wanted count as lost now.
@@ -167,68 +184,27 @@ impl SentPackets {
         self.lost
     }
 
-    /// Confirms a received datagram in the headers to come. [`on_feedback`](Self::on_feedback)
-    /// calls this itself.
+    /// Confirms a received datagram in the headers to come. [`settle`](Self::settle) calls this
+    /// itself.
     pub fn confirm(&mut self, feedback: WirePacketNumber) {
         let number = feedback.widen(self.heard.unwrap_or_default());
         self.heard = self.heard.max(Some(number));
     }
 
-    /// Handles feedback from `receiver`: books its receipts with the dispatcher, if it proves them.
-    pub fn on_feedback<V: Planar>(
-        &mut self,
-        feedback: &Feedback,
-        receiver: ReceiverId,
-        dispatcher: &mut Dispatcher<V>,
-        now: SharedInstant,
-    ) -> Result<FeedbackOutcome, Refused> {
-        // Refused feedback is confirmed too: the receiver must not learn whether a guess was right.
-        self.confirm(feedback.header.packet);
-        self.proven.clear();
-        let checked = self.check(feedback);
-        if matches!(checked, Err(Refused::WrongNonce | Refused::NeverSent)) {
-            self.forfeit(feedback);
-            dispatcher.on_unproven(receiver);
-        }
-        checked?;
-        let mut heard = FeedbackOutcome::default();
-        for receipt in &feedback.receipts {
-            let index = self.index_of(receipt.packet).expect("checked above");
-            let packet = &mut self.packets[index];
-            if !matches!(packet.fate, Fate::Open | Fate::Lost) {
-                continue;
-            }
-            self.lost -= u64::from(packet.fate == Fate::Lost);
-            packet.fate = Fate::Proven;
-            self.proven.push(receipt.packet);
-            heard.receipts += 1;
-            for (entity, copy) in self.copies_of(index) {
-                let booking = dispatcher.on_receipt(entity, receiver, copy, receipt.received_at, now);
-                heard.corrected += usize::from(matches!(booking, Booking::Corrected | Booking::Impossible));
-            }
-        }
-        if feedback.is_complete {
-            dispatcher.on_complete(receiver, feedback.header.sent_at, now);
-        }
-        self.newest_proven = self.newest_proven.max(feedback.receipts.last().map(|receipt| receipt.packet));
-        heard.lost = self.count_losses();
-        Ok(heard)
-    }
-
     /// Checks that every acknowledged datagram was sent and that the proof covers all nonces.
     fn check(&self, feedback: &Feedback) -> Result<(), Refused> {
-        let mut nonces = Vec::with_capacity(feedback.receipts.len());
+        let mut proof = Nonce::default();
         for receipt in &feedback.receipts {
             if receipt.packet >= self.next {
                 return Err(Refused::NeverSent);
             }
-            let packet = self.packets[self.index_of(receipt.packet).ok_or(Refused::Forgotten)?];
+            let packet = &self.packets[self.index_of(receipt.packet).ok_or(Refused::Forgotten)?];
             if !packet.wants_receipt {
                 return Err(Refused::NeverSent);
             }
-            nonces.push(packet.nonce);
+            proof = Nonce::of_all([proof, packet.nonce]);
         }
-        if Nonce::of_all(nonces) == feedback.header.nonce { Ok(()) } else { Err(Refused::WrongNonce) }
+        if proof == feedback.header.nonce { Ok(()) } else { Err(Refused::WrongNonce) }
     }
 
     /// Allows one attempt per datagram; otherwise 256 attempts would find its nonce.
@@ -265,13 +241,6 @@ impl SentPackets {
         self.packets.len().checked_sub(back).filter(|index| *index < self.packets.len())
     }
 
-    fn copies_of(&self, index: usize) -> Vec<(EntityId, CopyId)> {
-        // Counted from the end, because receipts are about recent datagrams.
-        let after: usize = self.packets.range(index + 1..).map(|packet| packet.copies).sum();
-        let end = self.copies.len() - after;
-        self.copies.range(end - self.packets[index].copies..end).copied().collect()
-    }
-
     fn forget_old(&mut self, now: SharedInstant) {
         while self
             .packets
@@ -279,7 +248,38 @@ impl SentPackets {
             .is_some_and(|oldest| now - oldest.sent_at > REMEMBERED || self.packets.len() > PACKETS_MAX)
         {
             let oldest = self.packets.pop_front().expect("the front exists");
-            self.copies.drain(..oldest.copies);
+            self.open -= usize::from(oldest.wants_receipt && oldest.fate != Fate::Proven);
         }
+    }
+}
+
+impl<C: Default> SentPackets<C> {
+    /// Handles feedback: returns what it settles, if it proves that.
+    pub fn settle(&mut self, feedback: &Feedback) -> Result<Settled<'_, C>, Refused> {
+        // Refused feedback is confirmed too: the receiver must not learn whether a guess was right.
+        self.confirm(feedback.header.packet);
+        self.arrived.clear();
+        let checked = self.check(feedback);
+        if checked.is_err_and(Refused::is_dishonest) {
+            self.forfeit(feedback);
+        }
+        checked?;
+        for receipt in &feedback.receipts {
+            let index = self.index_of(receipt.packet).expect("checked above");
+            let packet = &mut self.packets[index];
+            if !matches!(packet.fate, Fate::Open | Fate::Lost) {
+                continue;
+            }
+            self.lost -= u64::from(packet.fate == Fate::Lost);
+            self.open -= 1;
+            packet.fate = Fate::Proven;
+            let content = std::mem::take(&mut packet.content);
+            let (copies, received_at) = (packet.copies, receipt.received_at);
+            self.arrived.push(ArrivedPacket { copies, received_at, content });
+        }
+        self.newest_proven = self.newest_proven.max(feedback.receipts.last().map(|receipt| receipt.packet));
+        let lost = self.count_losses();
+        let complete_until = feedback.is_complete.then_some(feedback.header.sent_at);
+        Ok(Settled { arrived: &self.arrived, complete_until, lost })
     }
 }

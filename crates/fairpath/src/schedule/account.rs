@@ -40,18 +40,18 @@ impl Account {
     /// Advances the account to `now`: the past fades, and the elapsed seconds count.
     #[inline]
     pub fn advance(&mut self, now: SharedInstant) {
-        let passed = (now - self.until).max(Span::ZERO).as_secs_f64();
-        let (kept, lasting) = match self.half_life {
-            None => (1.0, passed),
-            Some(half_life) => {
-                let rate = std::f64::consts::LN_2 / half_life.as_secs_f64().max(1e-6);
-                let kept = libm::exp(-rate * passed);
-                // The elapsed seconds fade too, on average half as long.
-                (kept, (1.0 - kept) / rate)
-            }
-        };
-        self.error *= kept;
-        self.secs = self.secs * kept + lasting;
+        self.advance_with(now, &mut Fading::default());
+    }
+
+    /// The same, for many accounts that were advanced together before.
+    #[inline]
+    pub(super) fn advance_with(&mut self, now: SharedInstant, fading: &mut Fading) {
+        let passed = (now - self.until).max(Span::ZERO);
+        if fading.passed != Some(passed) {
+            *fading = Fading::over(passed, self.half_life);
+        }
+        self.error *= fading.kept;
+        self.secs = self.secs * fading.kept + fading.lasting;
         self.until = self.until.max(now);
     }
 
@@ -70,6 +70,33 @@ impl Account {
     /// Returns how many seconds the account covers.
     pub fn secs(&self) -> f64 {
         self.secs
+    }
+}
+
+/// What a span of time does to all accounts with one half-life. Computed once for accounts that were
+/// last advanced at the same instant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fading {
+    passed: Option<Span>,
+    /// The share of the past that is left.
+    kept: f64,
+    /// The elapsed seconds, as far as they are remembered.
+    lasting: f64,
+}
+
+impl Fading {
+    fn over(passed: Span, half_life: Option<Span>) -> Self {
+        let secs = passed.as_secs_f64();
+        let (kept, lasting) = match half_life {
+            None => (1.0, secs),
+            Some(half_life) => {
+                let rate = std::f64::consts::LN_2 / half_life.as_secs_f64().max(1e-6);
+                let kept = libm::exp(-rate * secs);
+                // The elapsed seconds fade too, on average half as long.
+                (kept, (1.0 - kept) / rate)
+            }
+        };
+        Self { passed: Some(passed), kept, lasting }
     }
 }
 

@@ -1,6 +1,6 @@
-use super::DecisionContext;
 use super::deadlines::{Deadlines, NEVER};
 use super::small_list::SmallList;
+use super::{DecisionContext, Departure};
 use crate::number::{EntityId, ReceiverId};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
@@ -162,6 +162,27 @@ impl Claims {
         // Receivers follow a dozen DR vectors with as many weights: a stable sort is fast.
         self.places.sort_by_key(|place| place >> 32);
         self.places.iter().map(|place| self.due[*place as u32 as usize])
+    }
+
+    /// Removes the due claims of `receiver` and adds them to `departures`, in no special order.
+    pub(super) fn move_due(
+        &mut self,
+        receiver: ReceiverId,
+        now: SharedInstant,
+        departures: &mut Vec<Departure>,
+    ) {
+        let place = self.deadlines.position(receiver).filter(|place| self.deadlines.due(*place) <= now);
+        let Some(place) = place else { return };
+        self.due.clear();
+        let left = take_due(self.deadlines.row_mut(place), now, &mut self.due);
+        self.deadlines.set_due(place, left.unwrap_or(NEVER));
+        self.len -= self.due.len();
+        departures.extend(self.due.iter().map(|claim| Departure { claim: *claim, is_promise: false }));
+    }
+
+    /// Whether any claim for this receiver waits.
+    pub(super) fn has_any(&self, receiver: ReceiverId) -> bool {
+        self.len > 0 && self.waits_for(receiver).next().is_some()
     }
 
     /// Whether a claim for this receiver about this entity is due.

@@ -40,10 +40,6 @@ impl<T> Deadlines<T> {
         self.receivers.binary_search(&receiver).ok()
     }
 
-    pub(super) fn receiver(&self, place: usize) -> ReceiverId {
-        self.receivers[place]
-    }
-
     pub(super) fn row(&self, place: usize) -> &T {
         &self.rows[place]
     }
@@ -191,7 +187,7 @@ mod tests {
             let mut from = 0;
             while let Some(place) = deadlines.next_due(from, at) {
                 assert!(deadlines.due(place) <= at);
-                found.push(deadlines.receiver(place));
+                found.push(deadlines.receivers[place]);
                 from = place + 1;
             }
             assert_eq!(found, expected);

@@ -1,14 +1,18 @@
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::liveness_timers::LivenessTimers;
+use super::account::Fading;
+use super::deadlines::NEVER;
+use super::entity_table::EntityTable;
+use super::liveness::{Liveness, Promise};
+use super::open_copies::{FoundCopy, OpenCopies, OpenCopy};
 use super::receipt_trust::{Booking, ReceiptAudit, ReceiptTrust};
 use super::recent_vectors::RecentVectors;
 use super::responsiveness::Responsiveness;
+use super::watches::{Pace, Watch, WatchRow};
 use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler};
 use crate::clock::DelayEstimate;
 use crate::directory::Directory;
 use crate::dr_vector::DrVector;
-use crate::ledger::{CopyId, Ledger, NeverSent, Standing};
+use crate::ledger::{CopyId, CopyRange, Ledger, Standing};
+use crate::link::{Refused, Settled};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::{SharedInstant, Span};
@@ -36,29 +40,6 @@ pub struct DispatcherConfig {
     pub liveness: Option<Liveness>,
 }
 
-/// What every receiver is guaranteed.
-///
-/// The dispatcher sends the newest DR vector to a receiver that the scheduler neglects: after
-/// `silence_max` of silence; before its replica freezes on a moving entity; and repeatedly, while
-/// an entity keeps to its path and the receiver has not acknowledged it. If the newest copy to a
-/// receiver is found lost and the receiver is off because of it, the dispatcher retransmits at
-/// once: one retransmission for every two acknowledged copies, and 64 for a new receiver, paid for
-/// like any copy.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Liveness {
-    /// The longest time without a copy about an entity, for any receiver. Default 2 s.
-    ///
-    /// Shorter spends the budget on receivers without error: 1 s sends every standing entity to
-    /// every receiver every second. Together with the longest delay it must be shorter than the
-    /// horizon. Otherwise replicas of a living owner freeze until the copy arrives: 2 s leaves a
-    /// second of the default 3 s for the delay.
-    pub silence_max: Span,
-    /// Once an entity has kept to its exported path for half of `silence_max`, receivers that are
-    /// farther off than this are sent copies until one is acknowledged. In world units. Default
-    /// 0.3, the tank's threshold.
-    pub tolerance: f64,
-}
-
 impl Default for DispatcherConfig {
     fn default() -> Self {
         Self {
@@ -79,17 +60,6 @@ impl DispatcherConfig {
     }
 }
 
-impl Liveness {
-    /// Default of [`silence_max`](Self::silence_max).
-    pub const SILENCE_MAX: Span = Span::from_secs(2);
-}
-
-impl Default for Liveness {
-    fn default() -> Self {
-        Self { silence_max: Self::SILENCE_MAX, tolerance: 0.3 }
-    }
-}
-
 /// A copy to send now. Report it with [`Dispatcher::on_departed`] once it is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure {
@@ -99,45 +69,67 @@ pub struct Departure {
     pub is_promise: bool,
 }
 
+/// The result of feedback that was believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeedbackOutcome {
+    /// Datagrams newly known to have arrived.
+    pub receipts: usize,
+    /// Copies in them that were booked at another time than stated, or not believed.
+    pub corrected: usize,
+    /// Datagrams newly counted as lost, because three later ones have arrived. If the receipt of
+    /// one comes later, it counts among `receipts`.
+    pub lost: usize,
+}
+
 /// Runs a scheduler for one sender: keeps the ledgers, accounts and delay estimates that the
 /// scheduler reads, releases its claims when they are due, and guarantees [`Liveness`].
 ///
 /// Report events with `on_*`, drain [`poll_departures`](Self::poll_departures), sleep until
 /// [`poll_deadline`](Self::poll_deadline). `now` must never go backwards.
+///
+/// Entities have slots and receivers have places: small numbers by which lists are indexed. What
+/// belongs to a pair and is walked for all receivers is in the entity's [`Ledger`]; what is walked
+/// for all entities of one receiver is in the receiver's [`WatchRow`].
 #[derive(Debug)]
 pub struct Dispatcher<V: Planar> {
     config: DispatcherConfig,
     scheduler: Box<dyn Scheduler<V>>,
     random: Random,
     claims: Claims,
-    timers: LivenessTimers,
-    entities: BTreeMap<EntityId, EntityRecord<V>>,
+    entities: EntityTable<EntityRecord<V>>,
     receivers: Directory<ReceiverRecord>,
+    /// Whether any entity has ever had a least interval between copies.
+    has_interval_min: bool,
+    /// How many DR vectors were generated, of all entities.
+    generated: u64,
     /// Reused from trigger to trigger.
     candidates: Vec<Candidate>,
-    /// Above the ids of all copies ever sent: a removed entity may return before its receipts.
+    /// Reused from report to report.
+    overdue: Vec<EntityId>,
+    /// Above the ids of all copies to receivers that left: one may return before its receipts.
     next_copy: CopyId,
 }
 
 #[derive(Debug)]
-struct EntityRecord<V: Planar> {
-    ledger: Ledger<V>,
+pub(super) struct EntityRecord<V: Planar> {
+    pub(super) ledger: Ledger<V>,
     recent: RecentVectors<V>,
     /// How many DR vectors were generated before the newest.
     index: u64,
     /// Since when the exported path has changed only by heartbeats.
-    steady_since: SharedInstant,
+    pub(super) steady_since: SharedInstant,
+    pace: Option<Pace>,
 }
 
 #[derive(Debug)]
-struct ReceiverRecord {
+pub(super) struct ReceiverRecord {
     account: Account,
-    delay: DelayEstimate,
+    pub(super) delay: DelayEstimate,
+    pub(super) responsiveness: Responsiveness,
+    copies: OpenCopies,
+    watches: WatchRow,
     /// Boxed, because a trigger walks over all receivers and rarely needs it.
     audit: Box<ReceiptAudit>,
-    responsiveness: Responsiveness,
-    /// Entities with unacknowledged copies to this receiver: receipts change only these.
-    in_flight: BTreeSet<EntityId>,
 }
 
 impl<V: Planar> EntityRecord<V> {
@@ -164,13 +156,17 @@ impl<V: Planar> Dispatcher<V> {
             scheduler,
             random,
             claims: Claims::default(),
-            timers: LivenessTimers::default(),
-            entities: BTreeMap::new(),
+            entities: EntityTable::default(),
             receivers: Directory::default(),
+            has_interval_min: false,
+            generated: 0,
             candidates: Vec::new(),
+            overdue: Vec::new(),
             next_copy: CopyId::default(),
         }
     }
+
+    // ── entities and receivers ──
 
     /// Adds a receiver. It is sent every current and future entity except those hidden with
     /// [`hide`](Self::hide).
@@ -183,11 +179,12 @@ impl<V: Planar> Dispatcher<V> {
         self.receivers.insert_if_new(receiver, || ReceiverRecord {
             account,
             delay: DelayEstimate::default(),
-            audit: Box::default(),
             responsiveness: Responsiveness::default(),
-            in_flight: BTreeSet::new(),
+            copies: OpenCopies::new(self.next_copy),
+            watches: WatchRow::default(),
+            audit: Box::default(),
         });
-        let entities: Vec<EntityId> = self.entities.keys().copied().collect();
+        let entities: Vec<EntityId> = self.entities.ids().map(|(entity, _)| entity).collect();
         for entity in entities {
             self.show(entity, receiver, now);
         }
@@ -195,9 +192,11 @@ impl<V: Planar> Dispatcher<V> {
 
     /// Removes a receiver.
     pub fn leave(&mut self, receiver: ReceiverId) {
+        if let Some(record) = self.receivers.get(receiver) {
+            self.next_copy = self.next_copy.max(record.copies.next());
+        }
         self.receivers.remove(receiver);
         self.claims.forget(receiver);
-        self.timers.forget(receiver);
         self.scheduler.on_removed(Removed::Receiver(receiver));
         for entity in self.entities.values_mut() {
             entity.ledger.leave(receiver);
@@ -206,103 +205,178 @@ impl<V: Planar> Dispatcher<V> {
 
     /// Removes an entity.
     pub fn remove(&mut self, entity: EntityId) {
-        let Some(gone) = self.entities.remove(&entity) else { return };
+        let Some((slot, gone)) = self.entities.remove(entity) else { return };
         for receiver in gone.ledger.receivers() {
-            self.forget_pair(entity, receiver);
+            self.forget_pair(entity, slot, receiver);
         }
         self.scheduler.on_removed(Removed::Entity(entity));
     }
 
     /// Adds the entity to a receiver's scope.
     pub fn show(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
-        let Some(shown) = self.entities.get_mut(&entity) else { return };
-        if self.receivers.contains(receiver) && !shown.ledger.has_page(receiver) {
+        let Some(slot) = self.entities.slot(entity) else { return };
+        let (Some(shown), Some(record)) = (self.entities.at_mut(slot), self.receivers.get_mut(receiver))
+        else {
+            return;
+        };
+        if !shown.ledger.has_page(receiver) {
             shown.ledger.join(receiver, now);
-            self.timers.watch(entity, receiver, now);
+            record.watches.show(slot, now);
+            if self.config.liveness.is_some() || shown.pace.is_some() {
+                record.watches.watch(slot, now);
+            }
             self.scheduler.on_joined(entity, receiver, now);
         }
     }
 
     /// Removes the entity from a receiver's scope.
     pub fn hide(&mut self, entity: EntityId, receiver: ReceiverId) {
-        if let Some(hidden) = self.entities.get_mut(&entity) {
+        let Some(slot) = self.entities.slot(entity) else { return };
+        if let Some(hidden) = self.entities.at_mut(slot) {
             hidden.ledger.leave(receiver);
-            self.forget_pair(entity, receiver);
+            self.forget_pair(entity, slot, receiver);
             self.scheduler.on_removed(Removed::Pair(entity, receiver));
         }
     }
 
+    /// Sets how often receivers may and must be sent an entity. Default: as the scheduler decides.
+    pub(crate) fn set_pace(&mut self, entity: EntityId, pace: Pace) {
+        let Some(slot) = self.entities.slot(entity) else { return };
+        let Some(entity) = self.entities.at_mut(slot) else { return };
+        entity.pace = Some(pace);
+        self.has_interval_min |= pace.interval_min > Span::ZERO;
+        for receiver in entity.ledger.receivers() {
+            if let Some(record) = self.receivers.get_mut(receiver) {
+                record.watches.watch(slot, SharedInstant::from_micros(i64::MIN));
+            }
+        }
+    }
+
+    // ── triggers ──
+
     /// Handles a new DR vector, generated for `reason`: books it and lets the scheduler decide.
     pub fn on_generated(&mut self, vector: &DrVector<V>, reason: TriggerReason, now: SharedInstant) {
-        let about = vector.entity;
-        let entity = self.entities.entry(about).or_insert_with(|| {
-            let mut ledger = Ledger::new(self.config.horizon).with_next_copy(self.next_copy);
-            for receiver in self.receivers.receivers() {
-                ledger.join(receiver, now);
-                self.timers.watch(about, receiver, now);
-            }
-            EntityRecord { ledger, recent: RecentVectors::new(vector), index: 0, steady_since: now }
-        });
+        let slot = self.entities.slot(vector.entity).unwrap_or_else(|| self.add(vector, now));
+        self.generated += 1;
+        let Some(entity) = self.entities.at_mut(slot) else { return };
         if entity.recent.newest().generated_at != vector.generated_at {
             entity.index += 1;
         }
         entity.recent.push(vector);
-        if reason == TriggerReason::Heartbeat {
-            // The entity continues on its path: a copy for liveness may be due at once.
-            for receiver in entity.ledger.receivers() {
-                self.timers.watch(about, receiver, now);
-            }
-        } else {
+        if reason != TriggerReason::Heartbeat {
             entity.steady_since = now;
+        } else if self.config.liveness.is_some() {
+            // The entity continues on its path: a copy for liveness may be due at once.
+            let mut records = self.receivers.walk();
+            for receiver in entity.ledger.receivers() {
+                if let Some(record) = records.find(receiver) {
+                    record.watches.watch(slot, now);
+                }
+            }
         }
-        self.decide(about, Some(vector), now, |scheduler, context, random, claims| {
+        self.decide(slot, Some(vector), now, |scheduler, context, random, claims| {
             scheduler.on_trigger(context, random, claims);
         });
     }
+
+    /// Adds the entity of this DR vector, which all receivers see. Returns its slot.
+    fn add(&mut self, vector: &DrVector<V>, now: SharedInstant) -> usize {
+        let mut ledger = Ledger::new(self.config.horizon);
+        self.receivers.receivers().for_each(|receiver| ledger.join(receiver, now));
+        let recent = RecentVectors::new(vector);
+        let record = EntityRecord { ledger, recent, index: 0, steady_since: now, pace: None };
+        let slot = self.entities.insert(vector.entity, record);
+        for record in self.receivers.values_mut() {
+            record.watches.show(slot, now);
+            if self.config.liveness.is_some() {
+                record.watches.watch(slot, now);
+            }
+        }
+        slot
+    }
+
+    // ── departures ──
 
     /// Returns the copies to send now to `receiver`, or to all receivers, the largest weight first.
     ///
     /// Costs nothing for other receivers, unless the scheduler's own deadline has come.
     pub fn poll_departures(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Departure> {
-        if self.scheduler.poll_deadline().is_some_and(|deadline| deadline <= now) {
-            let entities: Vec<EntityId> = self.entities.keys().copied().collect();
-            for entity in entities {
-                self.decide(entity, None, now, |scheduler, context, random, claims| {
-                    scheduler.on_deadline(context, random, claims);
-                });
-            }
+        self.handle_deadline(now);
+        let mut promised = Vec::new();
+        let places = match receiver {
+            Some(receiver) => self.receivers.find(receiver).map_or(0..0, |place| place..place + 1),
+            None => 0..self.receivers.len(),
+        };
+        for place in places {
+            self.promise(place, now, &mut promised);
         }
-        let promised = self.promised(receiver, now);
         let claimed = self.claims.drain_due(receiver, now);
         let mut departures = Vec::with_capacity(claimed.len() + promised.len());
         departures.extend(claimed.map(|claim| Departure { claim, is_promise: false }));
-        departures.extend(promised.into_iter().map(|claim| Departure { claim, is_promise: true }));
+        departures.append(&mut promised);
         departures
+    }
+
+    /// Collects the copies to send now to `receiver`, at most one of each entity, in the order of
+    /// entity ids. Copies that may not leave yet stay.
+    pub(crate) fn poll_packet(
+        &mut self,
+        receiver: ReceiverId,
+        now: SharedInstant,
+        departures: &mut Vec<Departure>,
+    ) {
+        departures.clear();
+        self.handle_deadline(now);
+        let Some(place) = self.receivers.find(receiver) else { return };
+        self.promise(place, now, departures);
+        self.claims.move_due(receiver, now, departures);
+        if self.has_interval_min {
+            self.hold_early(place, now, departures);
+        }
+        let is_in_order = departures.is_sorted_by(|one, other| one.claim.entity < other.claim.entity);
+        if !is_in_order {
+            // Of two copies of one entity the newer; of two equal ones the scheduler's.
+            departures
+                .sort_by_key(|it| (it.claim.entity, std::cmp::Reverse(it.claim.generated_at), it.is_promise));
+            departures.dedup_by_key(|departure| departure.claim.entity);
+        }
     }
 
     /// Returns when [`poll_departures`](Self::poll_departures) may next return something, unless an
     /// event comes first.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        let promised = self.config.liveness.and_then(|_| self.timers.poll_deadline());
-        [self.claims.poll_deadline(), self.scheduler.poll_deadline(), promised].into_iter().flatten().min()
+        let looks = self.receivers.values().map(|record| record.watches.earliest()).min();
+        let looks = looks.filter(|at| *at < NEVER);
+        [self.claims.poll_deadline(), self.scheduler.poll_deadline(), looks].into_iter().flatten().min()
     }
 
-    /// Returns whether [`poll_departures`](Self::poll_departures) may return something for this
-    /// receiver by now.
-    pub fn is_due(&self, receiver: ReceiverId, now: SharedInstant) -> bool {
-        self.due(receiver).is_some_and(|due| due <= now)
-    }
-
-    /// Returns when [`poll_departures`](Self::poll_departures) may have a copy for this receiver.
-    pub fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        let promised = self.config.liveness.and_then(|_| self.timers.due(receiver));
-        [self.scheduler.poll_deadline(), self.claims.due(receiver), promised].into_iter().flatten().min()
+    /// Returns when there may be a copy for this receiver, unless an event comes first.
+    pub fn next_due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
+        let look_at = self.receivers.get(receiver).map_or(NEVER, |record| record.watches.earliest());
+        let due = self.claims.due(receiver).map_or(look_at, |due| due.min(look_at));
+        let due = self.scheduler.poll_deadline().map_or(due, |deadline| deadline.min(due));
+        Some(due).filter(|due| *due < NEVER)
     }
 
     /// Returns the DR vector of a claim. If it is forgotten because many newer ones were generated
     /// since, returns a newer one; `None` if the entity was removed.
+    #[inline]
     pub fn vector(&self, claim: &Claim) -> Option<&DrVector<V>> {
-        Some(self.entities.get(&claim.entity)?.recent.get(claim.generated_at))
+        Some(self.entities.get(claim.entity)?.recent.get(claim.generated_at))
+    }
+
+    /// Returns how many DR vectors were generated so far. As long as it stays the same, equal claims
+    /// have equal DR vectors.
+    pub(crate) fn generated(&self) -> u64 {
+        self.generated
+    }
+
+    /// Returns a claim's weight for a receiver that has waited: it grows with the time since the
+    /// last copy.
+    pub(crate) fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
+        let watch = self.entities.slot(claim.entity).zip(self.receivers.get(claim.receiver));
+        let watch = watch.and_then(|(slot, record)| record.watches.get(slot));
+        watch.map_or(claim.weight, |watch| watch.urgency(claim.weight, now))
     }
 
     /// Puts back a departure that did not fit into the packet. It waits, unless a newer claim does.
@@ -314,72 +388,148 @@ impl<V: Planar> Dispatcher<V> {
 
     /// Books a sent copy, at this cost in the budget's unit. Returns the id for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
-        let receiver = self.receivers.get_mut(claim.receiver)?;
-        let delay = claim.delay.or_else(|| receiver.likely_delay());
-        let entity = self.entities.get_mut(&claim.entity)?;
-        receiver.in_flight.insert(claim.entity);
-        receiver.responsiveness.handle_departure(at);
-        let vector = entity.recent.get(claim.generated_at);
-        self.claims.forget_repeated(claim.entity, claim.receiver, vector.generated_at);
-        self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
-        if let Some(liveness) = &self.config.liveness {
-            let freezes_at = vector.generated_at + self.config.horizon;
-            let look_at = liveness.next_look(entity.steady_since, at, freezes_at);
-            self.timers.watch_anew(claim.entity, claim.receiver, look_at);
+        let place = self.receivers.find(claim.receiver)?;
+        self.forget_repeated(claim);
+        let delay = self.receivers.at_mut(place).likely_delay();
+        let copy = self.depart(claim, (place, delay), at, cost);
+        self.receivers.at_mut(place).watches.on_packet_departed();
+        copy
+    }
+
+    /// Books the copies of one packet, all to `receiver`.
+    pub(crate) fn on_packet_departed(
+        &mut self,
+        receiver: ReceiverId,
+        departures: &[Departure],
+        at: SharedInstant,
+        cost: f64,
+    ) -> CopyRange {
+        let mut copies = CopyRange::EMPTY;
+        let Some(place) = self.receivers.find(receiver) else { return copies };
+        let others_wait = self.claims.has_any(receiver);
+        let delay = self.receivers.at_mut(place).likely_delay();
+        for departure in departures {
+            if others_wait {
+                self.forget_repeated(&departure.claim);
+            }
+            if let Some(copy) = self.depart(&departure.claim, (place, delay), at, cost) {
+                copies.push(copy);
+            }
         }
-        let copy = entity.ledger.on_departed(claim.receiver, vector, at, delay)?;
-        self.next_copy = self.next_copy.max(copy.next());
+        self.receivers.at_mut(place).watches.on_packet_departed();
+        copies
+    }
+
+    /// Removes the receiver's claims that are no newer than the DR vector of this one, which leaves.
+    fn forget_repeated(&mut self, claim: &Claim) {
+        if let Some(generated_at) = self.vector(claim).map(|vector| vector.generated_at) {
+            self.claims.forget_repeated(claim.entity, claim.receiver, generated_at);
+        }
+    }
+
+    /// Books a copy to the receiver at `place`, with this expected delay unless the claim has one.
+    fn depart(
+        &mut self,
+        claim: &Claim,
+        (place, delay): (usize, Option<Span>),
+        at: SharedInstant,
+        cost: f64,
+    ) -> Option<CopyId> {
+        let slot = self.entities.slot(claim.entity)?;
+        let entity = self.entities.at_mut(slot)?;
+        let record = self.receivers.at_mut(place);
+        let vector = entity.recent.get(claim.generated_at);
+        self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
+        let look_at = self.config.liveness.as_ref().map_or(NEVER, |liveness| {
+            liveness.next_look(entity.steady_since, at, vector.generated_at + self.config.horizon)
+        });
+        let look_at = entity.pace.map_or(look_at, |pace| look_at.min(at + pace.interval_max));
+        record.watches.on_departed(slot, at, look_at);
+        record.responsiveness.handle_departure(at);
+        let delay = claim.delay.or(delay).unwrap_or(Span::ZERO);
+        let copy = record.copies.next();
+        let expected = entity.ledger.book_departure(copy, (claim.receiver, place), vector, at, delay)?;
+        record.copies.push(claim.entity, at, expected);
         Some(copy)
+    }
+
+    // ── feedback ──
+
+    /// Books what feedback settles ([`SentPackets::settle`](crate::link::SentPackets::settle)).
+    /// Refused feedback counts as an untrue report; its receipts are not booked.
+    pub fn on_feedback<C>(
+        &mut self,
+        receiver: ReceiverId,
+        settled: Result<Settled<'_, C>, Refused>,
+        now: SharedInstant,
+    ) -> Result<FeedbackOutcome, Refused> {
+        if matches!(settled, Err(refused) if refused.is_dishonest())
+            && let Some(from) = self.receivers.get_mut(receiver)
+        {
+            from.audit.handle_report(false);
+        }
+        let settled = settled?;
+        let mut corrected = 0;
+        for packet in settled.arrived {
+            let (copies, booking) = self.book(receiver, packet.copies, packet.received_at, now);
+            let is_corrected = matches!(booking, Booking::Corrected | Booking::Impossible);
+            corrected += if is_corrected { copies } else { 0 };
+        }
+        if let Some(until) = settled.complete_until {
+            self.on_complete(receiver, until, now);
+        }
+        Ok(FeedbackOutcome { receipts: settled.arrived.len(), corrected, lost: settled.lost })
     }
 
     /// Books a receipt that came at `now`, which says that a copy arrived at `received_at`.
     pub fn on_receipt(
         &mut self,
-        entity: EntityId,
         receiver: ReceiverId,
         copy: CopyId,
         received_at: SharedInstant,
         now: SharedInstant,
     ) -> Booking {
-        let Some((book, from)) = self.entities.get_mut(&entity).zip(self.receivers.get_mut(receiver)) else {
-            return Booking::Impossible;
+        self.book(receiver, copy.into(), received_at, now).1
+    }
+
+    /// Books the arrival of one datagram's copies, which left together: its report is one report.
+    /// Returns how many copies it is about, and what came of it.
+    fn book(
+        &mut self,
+        receiver: ReceiverId,
+        copies: CopyRange,
+        received_at: SharedInstant,
+        now: SharedInstant,
+    ) -> (usize, Booking) {
+        let Some(place) = self.receivers.find(receiver) else { return (copies.len(), Booking::Impossible) };
+        let from = self.receivers.at_mut(place);
+        let found = copies.iter().map(|copy| from.copies.find(copy));
+        let sent_at = match found.into_iter().find(|found| !matches!(found, FoundCopy::Closed)) {
+            Some(FoundCopy::Open(open)) => open.sent_at,
+            Some(_) => return (copies.len(), Booking::Impossible),
+            None => return (copies.len(), Booking::NoNews),
         };
-        let sent_at = match book.ledger.departure(receiver, copy) {
-            Ok(Some(sent_at)) => sent_at,
-            Ok(None) => return Booking::NoNews,
-            Err(NeverSent) => return Booking::Impossible,
-        };
-        let slack = self.config.clock_error_max;
-        let is_impossible = received_at < sent_at - slack || received_at > now + slack;
-        let is_distrusted = self.config.trust.is_some_and(|trust| from.audit.is_distrusted(&trust));
-        if is_impossible && !is_distrusted {
+        let Ok(report) = from.audit.check(&self.config, sent_at, received_at, now) else {
             from.audit.handle_report(false);
-            return Booking::Impossible;
-        }
-        from.audit.handle_round_trip(now - sent_at, now);
-        let said = received_at.min(now).max(sent_at);
-        let (believed, is_credible) = match &self.config.trust {
-            Some(trust) => {
-                let latest = from.audit.latest_arrival(trust, now);
-                let possible = if is_distrusted {
-                    sent_at + from.audit.likely_delay(now - sent_at)
-                } else {
-                    said.min(latest)
-                };
-                let is_consistent = !from.audit.has_denied(received_at + slack);
-                let believed = possible.max(sent_at).min(sent_at + trust.delay_max);
-                (believed, !is_impossible && is_consistent && received_at <= latest + slack)
-            }
-            None => (said, !is_impossible),
+            return (copies.len(), Booking::Impossible);
         };
-        if !book.ledger.on_receipt(receiver, copy, believed) {
-            return Booking::NoNews;
+        let mut booked = 0;
+        for copy in copies.iter() {
+            let FoundCopy::Open(OpenCopy { entity, .. }) = from.copies.find(copy) else { continue };
+            from.copies.close(copy);
+            let entity = self.entities.get_mut(entity);
+            let is_news = entity
+                .is_some_and(|entity| entity.ledger.book_arrival(copy, (receiver, place), report.believed));
+            booked += usize::from(is_news);
         }
-        from.responsiveness.handle_receipt();
-        from.audit.handle_report(is_credible);
-        from.audit.handle_delay(said - sent_at, believed - sent_at, now - sent_at);
-        from.delay.handle_sample(believed - sent_at);
-        if is_credible && !is_distrusted && believed == said { Booking::Booked } else { Booking::Corrected }
+        if booked == 0 {
+            return (copies.len(), Booking::NoNews);
+        }
+        from.responsiveness.handle_receipts(booked);
+        from.audit.handle_report(report.is_credible);
+        from.audit.handle_delay(report.said - sent_at, report.believed - sent_at, now - sent_at);
+        from.delay.handle_sample(report.believed - sent_at);
+        (booked, if report.is_as_said { Booking::Booked } else { Booking::Corrected })
     }
 
     /// Takes a round trip to a receiver as the transport measured it. Call it whenever feedback
@@ -394,54 +544,51 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Counts feedback that did not prove the receipt of its datagrams as an untrue report; its
-    /// receipts are not booked. [`SentPackets`](crate::link::SentPackets) checks the proof.
-    pub fn on_unproven(&mut self, receiver: ReceiverId) {
-        if let Some(from) = self.receivers.get_mut(receiver) {
-            from.audit.handle_report(false);
-        }
-    }
-
     /// Handles a report of `now`: the receiver has acknowledged all that arrived before `until`.
     pub fn on_complete(&mut self, receiver: ReceiverId, until: SharedInstant, now: SharedInstant) {
-        let Some(book) = self.receivers.get_mut(receiver) else { return };
+        let Some(record) = self.receivers.get_mut(receiver) else { return };
         let until = match &self.config.trust {
             Some(trust) => {
-                book.audit.handle_complete(until.min(now));
+                record.audit.handle_complete(until.min(now));
                 // Shifted by as much as its arrivals are booked earlier than reported.
-                let meant = until - book.audit.overstatement();
-                meant.min(book.audit.latest_arrival(trust, now))
+                let meant = until - record.audit.overstatement();
+                meant.min(record.audit.latest_arrival(trust, now))
             }
             None => until.min(now),
         };
-        let patience = book.delay.high().unwrap_or(self.config.horizon);
-        let ReceiverRecord { in_flight, responsiveness, .. } = book;
-        in_flight.retain(|about| {
-            let Some(entity) = self.entities.get_mut(about) else { return false };
+        let patience = record.delay.high().unwrap_or(self.config.horizon);
+        let mut overdue = std::mem::take(&mut self.overdue);
+        overdue.clear();
+        record.copies.overdue(until, &mut overdue);
+        for about in &overdue {
+            let Some(entity) = self.entities.get_mut(*about) else { continue };
             let is_lost = entity.ledger.on_complete(receiver, until, patience);
-            if is_lost && let Some(liveness) = &self.config.liveness {
-                let is_wanted = liveness.wants_again(&entity.ledger, receiver, now);
-                if is_wanted
-                    && !self.claims.is_waiting(*about, receiver)
-                    && responsiveness.spend_on_retransmission()
-                {
-                    let error =
-                        entity.ledger.standing(receiver).map_or(0.0, |standing| standing.instantaneous);
-                    self.claims.insert(entity.newest_for(receiver, error.max(0.0), now));
-                }
+            if is_lost
+                && self.config.liveness.is_some_and(|it| it.wants_again(&entity.ledger, receiver, now))
+                && !self.claims.is_waiting(*about, receiver)
+                && record.responsiveness.spend_on_retransmission()
+            {
+                let error = entity.ledger.standing(receiver).map_or(0.0, |standing| standing.instantaneous);
+                self.claims.insert(entity.newest_for(receiver, error.max(0.0), now));
             }
-            entity.ledger.has_open(receiver)
-        });
+        }
+        if !overdue.is_empty() {
+            let entities = &self.entities;
+            record.copies.revise(until, |entity, copy| entities.get(entity)?.ledger.expected(copy, receiver));
+        }
+        self.overdue = overdue;
     }
+
+    // ── getters ──
 
     /// Returns the newest DR vector of an entity.
     pub fn newest(&self, entity: EntityId) -> Option<&DrVector<V>> {
-        self.entities.get(&entity).map(|entity| entity.recent.newest())
+        self.entities.get(entity).map(|entity| entity.recent.newest())
     }
 
     /// Returns the ledger of an entity.
     pub fn ledger(&self, entity: EntityId) -> Option<&Ledger<V>> {
-        self.entities.get(&entity).map(|entity| &entity.ledger)
+        self.entities.get(entity).map(|entity| &entity.ledger)
     }
 
     /// Returns the account of a receiver, as of the last decision.
@@ -470,25 +617,40 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    fn forget_pair(&mut self, entity: EntityId, receiver: ReceiverId) {
+    // ── steps ──
+
+    fn forget_pair(&mut self, entity: EntityId, slot: usize, receiver: ReceiverId) {
         self.claims.forget_pair(entity, receiver);
-        self.timers.forget_pair(entity, receiver);
         if let Some(record) = self.receivers.get_mut(receiver) {
-            record.in_flight.remove(&entity);
+            record.watches.hide(slot);
+        }
+    }
+
+    /// Lets the scheduler decide again, if it asked for that.
+    fn handle_deadline(&mut self, now: SharedInstant) {
+        if self.scheduler.poll_deadline().is_none_or(|deadline| deadline > now) {
+            return;
+        }
+        let slots: Vec<usize> = self.entities.ids().map(|(_, slot)| slot).collect();
+        for slot in slots {
+            self.decide(slot, None, now, |scheduler, context, random, claims| {
+                scheduler.on_deadline(context, random, claims);
+            });
         }
     }
 
     /// Lets the scheduler decide about an entity, after adding the DR vector `cut` to its ledger.
     fn decide(
         &mut self,
-        about: EntityId,
+        slot: usize,
         cut: Option<&DrVector<V>>,
         now: SharedInstant,
         ask: impl FnOnce(&mut dyn Scheduler<V>, &DecisionContext<'_, V>, &mut Random, &mut Claims),
     ) {
-        let Some(entity) = self.entities.get_mut(&about) else { return };
+        let Some(entity) = self.entities.at_mut(slot) else { return };
         self.candidates.clear();
         let mut account_secs: f64 = 0.0;
+        let mut fading = Fading::default();
         let mut books = self.receivers.walk();
         let candidates = &mut self.candidates;
         let is_guarded = self.config.trust.is_some();
@@ -498,7 +660,7 @@ impl<V: Planar> Dispatcher<V> {
             // A receiver that stays silent does not count as new forever.
             standing.has_acknowledged |= is_guarded && now - standing.joined > ReceiptTrust::SILENCE_MAX;
             book.account.add(if counts { growth } else { 0.0 });
-            book.account.advance(now);
+            book.account.advance_with(now, &mut fading);
             account_secs = account_secs.max(book.account.secs());
             candidates.push(Candidate {
                 receiver,
@@ -514,7 +676,7 @@ impl<V: Planar> Dispatcher<V> {
             None => entity.ledger.advance_and_visit(now, tell),
         }
         let context = DecisionContext {
-            entity: about,
+            entity: entity.recent.newest().entity,
             vector: entity.recent.newest(),
             index: entity.index,
             now,
@@ -525,130 +687,69 @@ impl<V: Planar> Dispatcher<V> {
         ask(&mut *self.scheduler, &context, &mut self.random, &mut self.claims);
     }
 
-    /// The copies that are due for liveness and were not claimed by the scheduler.
-    fn promised(&mut self, receiver: Option<ReceiverId>, now: SharedInstant) -> Vec<Claim> {
-        let mut promised = Vec::new();
-        let Some(liveness) = self.config.liveness else { return promised };
-        self.timers.look(receiver, now, |about, to| {
-            let (Some(entity), Some(book)) = (self.entities.get(&about), self.receivers.get(to)) else {
-                return now + liveness.half();
-            };
-            let Promise { due, look_at } = liveness.promise(entity, to, book, now);
-            if due <= now && !self.claims.is_due(about, to, now) {
-                promised.push(entity.newest_for(to, 0.0, now));
+    /// Adds the copies that are due to the receiver at `place` whatever the scheduler decides, and
+    /// are not due for its claims, in the order of entity ids.
+    fn promise(&mut self, place: usize, now: SharedInstant, promised: &mut Vec<Departure>) {
+        let Self { config, claims, entities, receivers, .. } = self;
+        let to = receivers.receiver(place);
+        let record = receivers.at_mut(place);
+        if record.watches.earliest() > now {
+            return;
+        }
+        let before = promised.len();
+        let mut watches = std::mem::take(&mut record.watches);
+        watches.look(now, |slot, watch| {
+            let Some(entity) = entities.at(slot) else { return NEVER };
+            if claims.is_due(entity.recent.newest().entity, to, now) {
+                return now + LOOK_AGAIN;
+            }
+            let Promise { due, look_at } = promise(config.liveness.as_ref(), entity, to, record, watch, now);
+            if due <= now {
+                let claim =
+                    entity.newest_for(to, if entity.pace.is_some() { watch.weight() } else { 0.0 }, now);
+                promised.push(Departure { claim, is_promise: true });
             }
             look_at
         });
-        promised
-    }
-}
-
-/// The latest instant at which a receiver must be sent an entity, and when to check it again.
-#[derive(Clone, Copy, Debug)]
-struct Promise {
-    due: SharedInstant,
-    look_at: SharedInstant,
-}
-
-impl Liveness {
-    /// Number of copies to a receiver that is off a steady entity, sent early enough to arrive
-    /// within `silence_max` and a round trip. Eight: at 30 % loss all are lost once in 15 000.
-    const REPEATS: i64 = 8;
-    /// The longest delay for which a copy is sent early enough to arrive before a replica freezes:
-    /// the far end of the links that we promise to serve. A replica farther away freezes now and
-    /// then, instead of being sent copies all the time.
-    const DELAY_MAX: Span = Span::from_secs(1);
-
-    fn half(&self) -> Span {
-        self.silence_max.scaled(0.5)
+        record.watches = watches;
+        promised[before..].sort_by_key(|departure| departure.claim.entity);
     }
 
-    /// The interval between repeats when time is short: all fit into half of the available time.
-    fn gap(&self) -> Span {
-        Span::from_micros(self.half().as_micros() / (2 * Self::REPEATS))
-    }
-
-    /// The first instant at which a copy can be due after a DR vector that freezes at `freezes_at`.
-    fn next_look(
-        &self,
-        steady_since: SharedInstant,
-        told_at: SharedInstant,
-        freezes_at: SharedInstant,
-    ) -> SharedInstant {
-        let may_repeat = steady_since + self.half();
-        let may_freeze = freezes_at - Self::DELAY_MAX;
-        may_repeat.min(may_freeze).max(told_at + self.gap())
-    }
-
-    fn promise<V: Planar>(
-        &self,
-        entity: &EntityRecord<V>,
-        receiver: ReceiverId,
-        book: &ReceiverRecord,
-        now: SharedInstant,
-    ) -> Promise {
-        let (ledger, delay) = (&entity.ledger, &book.delay);
-        let later = now + self.half();
-        let Some(standing) = ledger.standing(receiver) else { return Promise { due: later, look_at: later } };
-        let silent_since = standing.last_sent.unwrap_or(standing.joined);
-        let mut due = silent_since + self.silence_max;
-
-        // A repeat does not help a receiver that would freeze on it, or one that does not listen.
-        let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
-        let is_of_use = !is_outdated && !book.responsiveness.is_unresponsive(now);
-        if is_of_use && !ledger.has_confirmed(receiver, self.tolerance, now) {
-            let is_under_way = ledger.distance_if_nothing_sent(receiver, now) <= self.tolerance;
-            due = due.min(self.repeat_at(entity.steady_since, silent_since, delay, is_under_way));
-        }
-
-        let mut look_at = later;
-        if let Some(freezes_at) = ledger.freezes_at(receiver) {
-            let way = delay.high().unwrap_or(Span::ZERO).min(Self::DELAY_MAX);
-            let in_time = (freezes_at - way).max(silent_since + self.gap());
-            let is_harmful =
-                ledger.distance_if_nothing_sent(receiver, freezes_at + self.silence_max) > self.tolerance;
-            if !standing.has_newest && is_harmful {
-                due = due.min(in_time);
+    /// Puts back the claims that the pace of their entities does not allow yet.
+    fn hold_early(&mut self, place: usize, now: SharedInstant, departures: &mut Vec<Departure>) {
+        let Self { claims, entities, receivers, .. } = self;
+        let record = receivers.at_mut(place);
+        departures.retain(|departure| {
+            let Some(slot) = entities.slot(departure.claim.entity) else { return false };
+            let pace = entities.at(slot).and_then(|entity| entity.pace);
+            let Some((pace, watch)) = pace.zip(record.watches.get(slot)) else { return true };
+            let earliest = watch.earliest(&pace);
+            if earliest > now && !departure.is_promise {
+                claims.put_back(Claim { due: departure.claim.due.max(earliest), ..departure.claim });
             }
-            if in_time > now {
-                look_at = look_at.min(in_time);
-            }
-        }
-        Promise { due, look_at: due.min(look_at) }
-    }
-
-    /// Whether a receiver that lost its newest copy is sent the newest DR vector: it is off without
-    /// it, or will be before the repeats for a steady entity begin.
-    fn wants_again<V: Planar>(&self, ledger: &Ledger<V>, receiver: ReceiverId, now: SharedInstant) -> bool {
-        let is_off = |at| ledger.distance_if_nothing_sent(receiver, at) > self.tolerance;
-        !ledger.is_outdated(now) && (is_off(now) || is_off(now + self.half()))
-    }
-
-    /// When a receiver that has not acknowledged a steady entity's path is sent a repeat. At once,
-    /// after half of `silence_max`, if nothing right is under way. Otherwise there is time to wait
-    /// for the receipt, so that a receiver without loss is sent one copy. If no receipt comes, all
-    /// repeats are sent before the last moment at which a copy is in time.
-    fn repeat_at(
-        &self,
-        steady_since: SharedInstant,
-        silent_since: SharedInstant,
-        delay: &DelayEstimate,
-        is_under_way: bool,
-    ) -> SharedInstant {
-        let begin = steady_since + self.half();
-        let soonest = begin.max(silent_since + self.gap());
-        if !is_under_way {
-            return soonest;
-        }
-        let round_trip = delay.high().map_or_else(|| self.half(), |high| high.scaled(2.0));
-        let answered = soonest.max(silent_since + round_trip);
-        let last = steady_since + self.silence_max + delay.mean().unwrap_or(Span::ZERO).max(Span::ZERO);
-        let burst = last - Span::from_micros(self.gap().as_micros() * (Self::REPEATS - 1));
-        if soonest > last {
-            // A receiver that never answers gets no more than this.
-            answered.max(silent_since + self.half())
-        } else {
-            answered.min(soonest.max(burst))
-        }
+            earliest <= now
+        });
     }
 }
+
+/// When a receiver must be sent an entity, for liveness and by the entity's pace, and when to look
+/// at the pair again.
+fn promise<V: Planar>(
+    liveness: Option<&Liveness>,
+    entity: &EntityRecord<V>,
+    receiver: ReceiverId,
+    record: &ReceiverRecord,
+    watch: &Watch,
+    now: SharedInstant,
+) -> Promise {
+    let never = Promise { due: NEVER, look_at: NEVER };
+    let promise = liveness.map_or(never, |liveness| liveness.promise(entity, receiver, record, now));
+    let Some(pace) = &entity.pace else { return promise };
+    let due = promise.due.min(watch.latest(pace)).max(watch.earliest(pace));
+    let look_at = if promise.look_at > now { due.min(promise.look_at) } else { due };
+    Promise { due, look_at }
+}
+
+/// When a pair is looked at again whose claim is due now: usually the copy leaves, and then the pair
+/// is looked at later.
+const LOOK_AGAIN: Span = Span::from_millis(50);

@@ -23,10 +23,12 @@ mod claims;
 mod deadlines;
 mod deterministic_budget;
 mod dispatcher;
+mod entity_table;
 mod error_index;
 mod every_nth;
 mod fixed_probability;
-mod liveness_timers;
+mod liveness;
+mod open_copies;
 mod pair_table;
 mod probabilistic_budget;
 mod receipt_trust;
@@ -37,21 +39,25 @@ mod scheduling;
 mod shares;
 mod small_list;
 mod trigger_budget;
+mod watches;
 
 pub use account::Account;
 pub use broadcast::Broadcast;
 pub use choice::{SchedulerChoice, UnknownScheduler};
 pub use claims::{Claim, Claims};
 pub use deterministic_budget::DeterministicBudget;
-pub use dispatcher::{Departure, Dispatcher, DispatcherConfig, Liveness};
+pub use dispatcher::{Departure, Dispatcher, DispatcherConfig, FeedbackOutcome};
 pub use error_index::{ErrorIndex, ErrorIndexConfig};
 pub use every_nth::EveryNth;
 pub use fixed_probability::FixedProbability;
+pub use liveness::Liveness;
 pub use probabilistic_budget::ProbabilisticBudget;
 pub use receipt_trust::{Booking, ReceiptTrust};
 pub use relative_error::RelativeError;
 pub use scheduling::{Scheduling, Waiting};
 pub use shares::Weighting;
+
+pub(crate) use watches::Pace;
 
 use std::fmt::Debug;
 

@@ -16,6 +16,7 @@
 //! Silence gains nothing either: a receiver that has never reported for
 //! [`ReceiptTrust::SILENCE_MAX`] no longer counts as new, and gets the transport's delay, or none.
 
+use super::DispatcherConfig;
 use crate::ledger::LATENESS_MAX;
 use crate::time::{SharedInstant, Span};
 
@@ -91,6 +92,23 @@ struct ReportedDelays {
     variance: MovingMean,
 }
 
+/// What the sender makes of a report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CheckedReport {
+    /// The arrival as reported, between departure and now.
+    pub(super) said: SharedInstant,
+    /// The arrival that is booked.
+    pub(super) believed: SharedInstant,
+    /// Whether the report could be true.
+    pub(super) is_credible: bool,
+    /// Whether it is booked as reported.
+    pub(super) is_as_said: bool,
+}
+
+/// A report that cannot be true.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ImpossibleReport;
+
 impl ReceiptAudit {
     /// How long a quickest round trip counts. Routes change; and a receiver that has always held
     /// its receipts back gains nothing by being quick once.
@@ -109,6 +127,36 @@ impl ReceiptAudit {
     /// receivers with the largest allowed asymmetry, one mean in forty is. It costs them little,
     /// because half of the round trip is what they report on average anyway.
     const ERRORS_MAX: f64 = 2.0;
+
+    /// Checks the report that a datagram sent at `sent_at` arrived at `received_at`.
+    pub(super) fn check(
+        &mut self,
+        config: &DispatcherConfig,
+        sent_at: SharedInstant,
+        received_at: SharedInstant,
+        now: SharedInstant,
+    ) -> Result<CheckedReport, ImpossibleReport> {
+        let slack = config.clock_error_max;
+        let is_impossible = received_at < sent_at - slack || received_at > now + slack;
+        let is_distrusted = config.trust.is_some_and(|trust| self.is_distrusted(&trust));
+        if is_impossible && !is_distrusted {
+            return Err(ImpossibleReport);
+        }
+        self.handle_round_trip(now - sent_at, now);
+        let said = received_at.min(now).max(sent_at);
+        let Some(trust) = &config.trust else {
+            let is_credible = !is_impossible;
+            return Ok(CheckedReport { said, believed: said, is_credible, is_as_said: is_credible });
+        };
+        let latest = self.latest_arrival(trust, now);
+        let possible =
+            if is_distrusted { sent_at + self.likely_delay(now - sent_at) } else { said.min(latest) };
+        let believed = possible.max(sent_at).min(sent_at + trust.delay_max);
+        let is_consistent = !self.has_denied(received_at + slack);
+        let is_credible = !is_impossible && is_consistent && received_at <= latest + slack;
+        let is_as_said = is_credible && !is_distrusted && believed == said;
+        Ok(CheckedReport { said, believed, is_credible, is_as_said })
+    }
 
     /// A report could be true, or could not.
     pub(super) fn handle_report(&mut self, is_credible: bool) {

@@ -46,10 +46,10 @@ impl Responsiveness {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
     }
 
-    /// A receipt acknowledged a copy for the first time.
-    pub(super) fn handle_receipt(&mut self) {
+    /// A receipt acknowledged this many copies for the first time.
+    pub(super) fn handle_receipts(&mut self, copies: usize) {
         self.unacknowledged = 0;
-        self.credit = (self.credit + 1).min(Self::CREDIT_MAX);
+        self.credit = self.credit.saturating_add(copies as u32).min(Self::CREDIT_MAX);
     }
 
     /// Whether a copy reported lost may be retransmitted; if so, takes its cost off the credit.
@@ -80,7 +80,7 @@ mod tests {
             responsiveness.handle_departure(at(100 * copy));
         }
         assert!(!responsiveness.is_unresponsive(at(3_000)) && responsiveness.is_unresponsive(at(3_001)));
-        responsiveness.handle_receipt();
+        responsiveness.handle_receipts(1);
         assert!(!responsiveness.is_unresponsive(at(60_000)));
     }
 
@@ -91,11 +91,11 @@ mod tests {
             (0..10_000).filter(|_| responsiveness.spend_on_retransmission()).count()
         };
         assert_eq!(spend_all(&mut responsiveness), 64, "the credit of a new receiver");
-        responsiveness.handle_receipt();
+        responsiveness.handle_receipts(1);
         assert!(!responsiveness.spend_on_retransmission());
-        responsiveness.handle_receipt();
+        responsiveness.handle_receipts(1);
         assert!(responsiveness.spend_on_retransmission() && !responsiveness.spend_on_retransmission());
-        (0..10_000).for_each(|_| responsiveness.handle_receipt());
+        (0..10_000).for_each(|_| responsiveness.handle_receipts(1));
         assert_eq!(spend_all(&mut responsiveness), 256);
     }
 }

@@ -7,16 +7,17 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::bucket::Bucket;
+use super::codec::put_varint;
 use super::error::{CallError, CloseReason};
+use super::filler::{Filler, Sending};
 use super::limits::{
     CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, OUTBOX_MESSAGES_MAX, PAGE_BYTES, QUICKEST_BYTES_MAX,
     QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
-use super::manifest::{Manifest, hold};
 use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
 use super::newest::{Newest, NewestReceived, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
-use super::packets::{Arrived, Content, Departed, Owed};
+use super::packets::{Arrived, Content, Owed, SentValues};
 use super::queues::Queues;
 use super::quickest::Quickest;
 use super::received_numbers::ReceivedNumbers;
@@ -25,20 +26,18 @@ use super::undelivered::{Undelivered, UndeliveredTypes};
 use super::{Budget, ClassId, Delivery};
 use crate::clock::{DelayEstimate, Reply, Request};
 use crate::dr_vector::DrVector;
-use crate::ledger::CopyId;
+use crate::ledger::CopyRange;
+use crate::link::SentPackets;
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
-use crate::schedule::{Departure, Dispatcher};
+use crate::schedule::{Claim, Departure, Dispatcher};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
-use crate::wire::{
-    Header, Precision, StaleSet, decode_feedback, decode_updates, encode_updates, pack_updates,
-};
+use crate::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates, pack_updates};
 
 /// One end's state of the connection to its peer; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
-    pub(super) manifest: Manifest,
     outbox: Outbox,
     inbox: Inbox,
     greetings: VecDeque<Message>,
@@ -52,7 +51,7 @@ pub(super) struct Channel {
     announced: BTreeMap<EntityId, u64>,
     clock_requests: VecDeque<Request>,
     clock_replies: VecDeque<(Request, SharedInstant)>,
-    departed: Departed,
+    sent: SentPackets<Content>,
     arrived: Arrived,
     budget: Bucket,
     /// Announcements of objects take at most half of the budget: motion has the other half.
@@ -100,7 +99,6 @@ impl Channel {
     /// Nonces are drawn from `random`. Two datagrams are at least `datagram_every` apart.
     pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
         Self {
-            manifest: Manifest::default(),
             outbox: Outbox::default(),
             inbox: Inbox::default(),
             greetings: VecDeque::new(),
@@ -113,7 +111,7 @@ impl Channel {
             announced: BTreeMap::new(),
             clock_requests: VecDeque::new(),
             clock_replies: VecDeque::new(),
-            departed: Departed::new(random),
+            sent: SentPackets::with_content(random),
             arrived: Arrived::default(),
             budget: Bucket::new(budget.bytes_per_sec.into(), budget.burst_bytes.into()),
             pages: Bucket::new(0.5 * f64::from(budget.bytes_per_sec), budget.burst_bytes.into()),
@@ -207,15 +205,13 @@ impl Channel {
         self.clock_requests.push_back(request);
     }
 
-    /// Stops sending updates and states of an object: the peer owns it now, or another client.
+    /// Stops sending states of an object: the peer owns it now, or another client.
     pub(super) fn disown(&mut self, object: EntityId) {
-        self.manifest.remove(object);
         self.newest.forget(object);
     }
 
     /// Forgets an object that the peer no longer sees.
     pub(super) fn forget(&mut self, object: EntityId) {
-        self.manifest.remove(object);
         self.newest.forget(object);
         self.heard.forget(object);
         self.announced.remove(&object);
@@ -292,14 +288,13 @@ impl Channel {
     }
 
     /// Resumes on a new transport; `received` is what the peer has. False if that is impossible.
-    pub(super) fn resume(&mut self, received: &Received, now: Now) -> bool {
+    pub(super) fn resume(&mut self, received: &Received) -> bool {
         // The old transport may have delivered more than the last confirmation says.
         if !self.confirm(received) {
             return false;
         }
         self.outbox.rewind();
         self.newest.rewind();
-        self.manifest.rewind(now.shared);
         self.clock_requests.clear();
         self.clock_replies.clear();
         true
@@ -327,25 +322,26 @@ impl Channel {
 
     // ── the send step ──
 
-    /// Returns the next datagram, filled as late as possible. Call it when a datagram can leave at
-    /// once, because it is booked as sent. The order, as far as there is room: the time, quickest
-    /// calls, receipts, values that the peer does not have, unreliable calls; then DR vectors by
-    /// weight in all the room left.
+    /// Appends the next datagram to `out`, filled as late as possible, and returns whether there is
+    /// one. Call it when a datagram can leave at once, because it is booked as sent. The order, as
+    /// far as there is room: the time, quickest calls, receipts, values that the peer does not have,
+    /// unreliable calls; then DR vectors by weight in all the room left.
     pub(super) fn poll_datagram<V: Planar>(
         &mut self,
-        dispatcher: &mut Dispatcher<V>,
+        sending: Sending<'_, V>,
         receiver: ReceiverId,
-        precision: &Precision,
         now: Now,
         bytes_max: usize,
-    ) -> Option<Vec<u8>> {
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Sending { dispatcher, filler, precision } = sending;
         let room = self.budget.level(now.local).min(bytes_max as f64);
         if room < Self::SPEAK_BYTES || now.local < self.datagram_at {
-            return None;
+            return false;
         }
-        let departures = self.manifest.gather(dispatcher, receiver, now.shared);
-        if departures.is_empty() && !self.must_speak(now.local) {
-            return None;
+        dispatcher.poll_packet(receiver, now.shared, &mut filler.departures);
+        if filler.departures.is_empty() && !self.must_speak(now.local) {
+            return false;
         }
         let mut draft = Draft::new(room as usize - HEAD_BYTES);
         self.put_time(&mut draft, now);
@@ -353,18 +349,24 @@ impl Channel {
         self.put_receipts(&mut draft, now);
         self.put_newest(&mut draft, now);
         self.put_unreliable(&mut draft);
-        let updates = self.put_vectors(&mut draft, departures, dispatcher, precision, now);
-        if !draft.has_news {
+        let start = out.len();
+        let fitting = self.put_vectors(&draft, filler, dispatcher, precision, now, out);
+        if !draft.has_news && fitting == 0 {
             // The due items do not fit beside the repeated ones, or into the rest of the budget.
+            out.truncate(start);
+            self.put_back(&filler.departures, dispatcher, now);
             self.not_before = now.local + Self::TRY_AGAIN;
-            return None;
+            return false;
         }
-
-        let mut datagram = Vec::with_capacity(updates.len() + draft.parts.len() + 2);
-        Datagram::join(&updates, &draft.parts, &mut datagram);
-        self.on_departed(draft, now);
-        self.on_bytes_sent(datagram.len());
-        Some(datagram)
+        let (left, kept) = filler.departures.split_at(fitting);
+        // The channel's budget is in bytes, a scheduler's is in DR vectors.
+        let copies = dispatcher.on_packet_departed(receiver, left, now.shared, 1.0);
+        self.statistics.vectors_sent += left.len() as u64;
+        self.put_back(kept, dispatcher, now);
+        out.extend_from_slice(&draft.parts);
+        self.on_departed(draft, copies, now);
+        self.on_bytes_sent(out.len() - start);
+        true
     }
 
     /// When [`poll_datagram`](Self::poll_datagram) has something to send besides claims.
@@ -372,19 +374,14 @@ impl Channel {
         let at_once = LocalInstant::from_micros(i64::MIN);
         let has_small =
             !self.unreliable.is_empty() || !self.clock_requests.is_empty() || !self.clock_replies.is_empty();
-        let shared_to_local = |at: SharedInstant| now.local + (at - now.shared);
         let parts = [
             has_small.then_some(at_once),
             self.quickest.poll_deadline(),
             self.arrived.poll_deadline(),
             self.newest_deadline(),
-            self.manifest.poll_deadline().map(shared_to_local),
         ];
         let datagram = parts.into_iter().flatten().min();
-        // No datagram leaves before the budget allows it.
-        let affordable = self.budget.when(Self::SPEAK_BYTES, now.local);
-        let affordable = affordable.max(self.not_before).max(self.datagram_at);
-        let datagram = datagram.map(|at| at.max(affordable));
+        let datagram = datagram.map(|at| at.max(self.speaks_at(now)));
         let stream = (!self.greetings.is_empty() || self.outbox.has_waiting()).then_some(at_once);
         [datagram, stream, self.confirm_due].into_iter().flatten().min()
     }
@@ -395,8 +392,10 @@ impl Channel {
             || self.poll_deadline(now).is_some_and(|at| at <= now.local)
     }
 
+    /// When the next datagram may leave: the budget must allow it, and the last one lie back far
+    /// enough.
     pub(super) fn speaks_at(&self, now: Now) -> LocalInstant {
-        self.budget.when(Self::SPEAK_BYTES, now.local).max(self.datagram_at)
+        self.budget.when(Self::SPEAK_BYTES, now.local).max(self.not_before).max(self.datagram_at)
     }
 
     /// Returns whether a datagram must leave even without DR vectors.
@@ -417,7 +416,7 @@ impl Channel {
         for part in requests.chain(replies) {
             if draft.put(&part) {
                 draft.has_news = true;
-                draft.content.tells_time |= part.wants_receipt();
+                draft.values.tells_time |= part.wants_receipt();
             }
         }
     }
@@ -426,14 +425,14 @@ impl Channel {
         for (number, call) in self.quickest.waiting() {
             if draft.put(&Part::Quickest(number, call.clone())) {
                 draft.has_news |= self.quickest.poll_deadline().is_some_and(|at| at <= now.local);
-                draft.content.quickest.push(number);
+                draft.values.quickest.push(number);
             }
         }
     }
 
     /// All unconfirmed receipts, in at most a third of the room.
     fn put_receipts(&mut self, draft: &mut Draft, now: Now) {
-        let header = self.departed.header(now.shared);
+        let header = self.sent.header(now.shared);
         let Some(bytes) = self.arrived.pack(&header, draft.left() / 3) else { return };
         if draft.put(&Part::Feedback(bytes)) {
             draft.has_receipts = true;
@@ -445,9 +444,9 @@ impl Channel {
     fn put_newest(&self, draft: &mut Draft, now: Now) {
         let keep = draft.left() / 2;
         for (slot, number, part) in self.newest.due(self.patience(), &self.announced, now.local) {
-            let has_room = draft.left() > keep || draft.content.newest.is_empty();
+            let has_room = draft.left() > keep || draft.values.newest.is_empty();
             if has_room && draft.put(part) {
-                draft.content.newest.push((slot, number));
+                draft.values.newest.push((slot, number));
                 draft.has_news = true;
             }
         }
@@ -463,67 +462,64 @@ impl Channel {
         }
     }
 
-    /// DR vectors, the most urgent first. DR vectors that do not fit are put back and gain weight.
+    /// Appends a message with the DR vectors of the filler's departures, all if they fit, else the
+    /// most urgent. Returns how many fit: these departures come first, in the order of entity ids.
     fn put_vectors<V: Planar>(
-        &mut self,
-        draft: &mut Draft,
-        departures: Vec<Departure>,
-        dispatcher: &mut Dispatcher<V>,
+        &self,
+        draft: &Draft,
+        filler: &mut Filler,
+        dispatcher: &Dispatcher<V>,
         precision: &Precision,
         now: Now,
-    ) -> Vec<u8> {
-        let header = self.departed.header(now.shared);
-        let (departures, vectors): (Vec<Departure>, Vec<DrVector<V>>) = departures
-            .into_iter()
-            .filter_map(|departure| Some((departure, *dispatcher.vector(&departure.claim)?)))
-            .unzip();
-        let mut updates = Vec::new();
-        let room = draft.left() + HEAD_BYTES - LENGTH_BYTES;
-        let count = pack_updates(precision, &header, &vectors, room, &mut updates).unwrap_or_default();
-        if count == 0 {
-            let empty: [DrVector<V>; 0] = [];
-            encode_updates(precision, &header, &empty, &mut updates).expect("a header can always be encoded");
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let header = self.sent.header(now.shared);
+        let Filler { departures, bodies } = filler;
+        let mut fitting = departures.len();
+        let room = draft.left() + HEAD_BYTES - LENGTH_BYTES_MAX;
+        let body = bodies.find_or_encode(dispatcher, precision, now.shared, departures);
+        if !body.is_ok_and(|body| body.bytes_with(&header) <= room) {
+            fitting = most_urgent_that_fit(departures, dispatcher, precision, &header, room);
         }
-        for (at, departure) in departures.into_iter().enumerate() {
-            let entity = departure.claim.entity;
-            if at >= count {
-                if departure.is_promise {
-                    self.manifest.look_again(entity, now.shared);
-                }
-                let room_at = self.budget.when(Self::SPEAK_BYTES, now.local);
-                hold(dispatcher, departure, now.shared + (room_at - now.local).max(Span::ZERO));
-                continue;
-            }
-            draft.has_news = true;
-            self.manifest.on_departed(entity, now.shared);
-            self.statistics.vectors_sent += 1;
-            // The channel's budget is in bytes, a scheduler's is in DR vectors.
-            if let Some(copy) = dispatcher.on_departed(&departure.claim, now.shared, 1.0) {
-                draft.copies.push((entity, copy));
-            }
-        }
-        // Receipts name DR vectors by their index, in the order of entity ids.
-        draft.copies.sort_unstable();
-        updates
+        let body = bodies.find_or_encode(dispatcher, precision, now.shared, &departures[..fitting]);
+        let body = body.expect("what fits was encoded before");
+        let bytes = body.bytes_with(&header);
+        out.reserve(bytes + draft.parts.len() + LENGTH_BYTES_MAX);
+        put_varint(out, bytes as u64);
+        body.write::<V>(&header, out);
+        fitting
     }
 
-    fn on_departed(&mut self, draft: Draft, now: Now) {
-        let header = self.departed.header(now.shared);
+    /// Puts back departures that did not fit. They gain weight by waiting.
+    fn put_back<V: Planar>(&self, departures: &[Departure], dispatcher: &mut Dispatcher<V>, now: Now) {
+        let room_at = self.budget.when(Self::SPEAK_BYTES, now.local);
+        let until = now.shared + (room_at - now.local).max(Span::ZERO);
+        for departure in departures {
+            let claim = Claim { due: departure.claim.due.max(until), ..departure.claim };
+            dispatcher.put_back(Departure { claim, ..*departure });
+        }
+    }
+
+    fn on_departed(&mut self, draft: Draft, copies: CopyRange, now: Now) {
+        let header = self.sent.header(now.shared);
         self.clock_requests.clear();
         self.clock_replies.clear();
         self.unreliable.drain(..draft.unreliable);
-        if !draft.content.quickest.is_empty() {
+        if !draft.values.quickest.is_empty() {
             self.quickest.on_sent(now.local);
         }
         if draft.has_receipts {
             self.arrived.on_told();
         }
-        for (slot, number) in &draft.content.newest {
+        for (slot, number) in &draft.values.newest {
             self.newest.on_sent(*slot, *number, now.local);
         }
         self.statistics.datagrams_sent += 1;
         self.datagram_at = now.local + self.datagram_every;
-        self.departed.on_sent(&header, draft.copies, draft.content, now);
+        let values = (!draft.values.is_empty()).then(|| Box::new(draft.values));
+        let wants_receipt = !copies.is_empty() || values.is_some();
+        let content = Content { left_at: now.local, values };
+        self.sent.on_sent_with(&header, copies, content, wants_receipt);
     }
 
     /// Returns how long to wait for a receipt before a value counts as lost.
@@ -640,17 +636,22 @@ impl Channel {
         dispatcher: &mut Dispatcher<V>,
         now: Now,
     ) -> Result<(), CloseReason> {
-        let feedback = decode_feedback(now.shared, self.departed.newest(), bytes);
+        let feedback = decode_feedback(now.shared, self.sent.newest(), bytes);
         let feedback = feedback.map_err(|_| CloseReason::Malformed)?;
-        let settled = self.departed.settle(&feedback, receiver, dispatcher, now);
-        for content in settled.contents {
-            content.quickest.iter().for_each(|number| self.quickest.on_confirmed(*number));
-            content.newest.iter().for_each(|(slot, number)| self.newest.on_confirmed(*slot, *number));
+        let settled = self.sent.settle(&feedback);
+        let arrived = settled.as_ref().map_or(&[][..], |settled| settled.arrived);
+        for values in arrived.iter().filter_map(|packet| packet.content.values.as_ref()) {
+            values.quickest.iter().for_each(|number| self.quickest.on_confirmed(*number));
+            values.newest.iter().for_each(|(slot, number)| self.newest.on_confirmed(*slot, *number));
         }
-        if let Some(round_trip) = settled.round_trip {
-            self.round_trip.handle_sample(round_trip);
+        if let Some(newest) = arrived.last() {
+            // Without the time that the peer held it.
+            let held = (feedback.header.sent_at - newest.received_at).max(Span::ZERO);
+            let round_trip = now.local - newest.content.left_at - held;
+            self.round_trip.handle_sample(round_trip.max(Span::ZERO));
         }
-        self.statistics.feedback_refused += u64::from(settled.is_refused);
+        let booked = dispatcher.on_feedback(receiver, settled, now.shared);
+        self.statistics.feedback_refused += u64::from(booked.is_err());
         Ok(())
     }
 
@@ -685,7 +686,7 @@ impl Channel {
             quickest: self.quickest.waiting().count(),
             newest_calls: self.newest.calls(),
             unreliable: self.unreliable.len(),
-            datagrams_open: self.departed.open(),
+            datagrams_open: self.sent.open(),
             ..Queues::default()
         }
     }
@@ -708,18 +709,38 @@ impl Channel {
 /// Bytes of a message without DR vectors, and of its length.
 const HEAD_BYTES: usize = 16;
 /// Most bytes of the length of the DR vectors: enough for two megabytes.
-const LENGTH_BYTES: usize = 3;
+const LENGTH_BYTES_MAX: usize = 3;
+
+/// Moves the most urgent departures to the front, as many as fit in a message of `bytes_max`, in the
+/// order of entity ids. Returns their number.
+fn most_urgent_that_fit<V: Planar>(
+    departures: &mut Vec<Departure>,
+    dispatcher: &Dispatcher<V>,
+    precision: &Precision,
+    header: &Header,
+    bytes_max: usize,
+) -> usize {
+    let urgency = |departure: &Departure| dispatcher.urgency(&departure.claim, header.sent_at);
+    let mut by_urgency: Vec<(f64, Departure)> = departures.iter().map(|it| (urgency(it), *it)).collect();
+    by_urgency.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    departures.clear();
+    departures.extend(by_urgency.into_iter().map(|(_, departure)| departure));
+    let vectors: Vec<DrVector<V>> =
+        departures.iter().filter_map(|departure| dispatcher.vector(&departure.claim).copied()).collect();
+    let fitting = pack_updates(precision, header, &vectors, bytes_max, &mut Vec::new()).unwrap_or_default();
+    departures[..fitting].sort_by_key(|departure| departure.claim.entity);
+    fitting
+}
 
 /// A datagram being filled.
 #[derive(Debug)]
 struct Draft {
     bytes_max: usize,
     parts: Vec<u8>,
-    copies: Vec<(EntityId, CopyId)>,
-    content: Content,
+    values: SentValues,
     has_receipts: bool,
     unreliable: usize,
-    /// Whether it contains something that had to leave now.
+    /// Whether it contains something that had to leave now, besides DR vectors.
     has_news: bool,
 }
 
@@ -728,8 +749,7 @@ impl Draft {
         Self {
             bytes_max,
             parts: Vec::new(),
-            copies: Vec::new(),
-            content: Content::default(),
+            values: SentValues::default(),
             has_receipts: false,
             unreliable: 0,
             has_news: false,

@@ -2,6 +2,7 @@ use super::limits::{GROUPS_MAX, OBJECTS_PER_CLIENT_MAX};
 use super::value::{Value, ValueType};
 use crate::converge::Convergence;
 use crate::motion::MotionKind;
+use crate::schedule::Pace;
 use crate::time::Span;
 use crate::trigger::Trigger;
 
@@ -67,6 +68,12 @@ pub struct Rates {
 impl Default for Rates {
     fn default() -> Self {
         Self { interval_min: Span::ZERO, interval_max: Span::from_secs(3) }
+    }
+}
+
+impl Rates {
+    pub(super) fn pace(self) -> Pace {
+        Pace { interval_min: self.interval_min, interval_max: self.interval_max }
     }
 }
 

@@ -111,8 +111,8 @@ pub const UNRELIABLE_MAX: usize = 64;
 /// Most objects whose DR vectors may arrive before their announcement.
 pub const EARLY_MAX: usize = 256;
 
-/// Most datagrams without a known outcome: a quarter of a minute at 60 per second.
-pub const SENT_PACKETS_MAX: usize = 1024;
+/// Most datagrams without a known outcome: a quarter of a minute at 270 per second.
+pub const SENT_PACKETS_MAX: usize = crate::link::PACKETS_MAX;
 
 /// Most events that the application has not fetched. Beyond it their connections are closed.
 pub const EVENTS_MAX: usize = 1 << 16;

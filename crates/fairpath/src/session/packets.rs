@@ -3,104 +3,38 @@
 //! [`link`](crate::link) handles numbers, nonces and receipts. A session adds values and calls that
 //! the same receipts confirm, and drops repeated datagrams.
 
-use std::collections::BTreeMap;
-
-use super::limits::SENT_PACKETS_MAX;
 use super::newest::Slot;
 use super::received_numbers::ReceivedNumbers;
-use crate::ledger::CopyId;
-use crate::link::{ReceiptBook, SentPackets};
-use crate::number::{EntityId, PacketNumber, ReceiverId, WirePacketNumber};
-use crate::random::Random;
-use crate::schedule::Dispatcher;
-use crate::time::{LocalInstant, Now, SharedInstant, Span};
-use crate::vector::Planar;
-use crate::wire::{Feedback, Header, StaleSet};
+use crate::link::ReceiptBook;
+use crate::number::{PacketNumber, WirePacketNumber};
+use crate::time::{LocalInstant, Now, Span};
+use crate::wire::{Header, StaleSet};
+
+/// What a session remembers of a datagram in flight, besides its copies.
+#[derive(Clone, Debug)]
+pub(super) struct Content {
+    pub(super) left_at: LocalInstant,
+    /// Most datagrams have DR vectors only.
+    pub(super) values: Option<Box<SentValues>>,
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self { left_at: LocalInstant::ZERO, values: None }
+    }
+}
 
 /// The content of a datagram, besides DR vectors, that a receipt confirms.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Content {
+pub(super) struct SentValues {
     pub(super) tells_time: bool,
     pub(super) quickest: Vec<u64>,
     pub(super) newest: Vec<(Slot, u64)>,
 }
 
-impl Content {
-    fn is_empty(&self) -> bool {
+impl SentValues {
+    pub(super) fn is_empty(&self) -> bool {
         !self.tells_time && self.quickest.is_empty() && self.newest.is_empty()
-    }
-}
-
-/// The sender's side: datagrams in flight.
-#[derive(Clone, Debug)]
-pub(super) struct Departed {
-    sent: SentPackets,
-    open: BTreeMap<PacketNumber, (LocalInstant, Content)>,
-}
-
-/// The result of feedback.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Settled {
-    /// Round trip of the newest acknowledged datagram, without the time that the peer held it.
-    pub(super) round_trip: Option<Span>,
-    pub(super) contents: Vec<Content>,
-    pub(super) is_refused: bool,
-}
-
-impl Departed {
-    pub(super) fn new(random: Random) -> Self {
-        Self { sent: SentPackets::new(random), open: BTreeMap::new() }
-    }
-
-    pub(super) fn header(&self, now: SharedInstant) -> Header {
-        self.sent.header(now)
-    }
-
-    /// Returns the number of datagrams in flight.
-    pub(super) fn open(&self) -> usize {
-        self.open.len()
-    }
-
-    /// Returns the datagram that feedback is widened against.
-    pub(super) fn newest(&self) -> PacketNumber {
-        self.sent.newest()
-    }
-
-    pub(super) fn on_sent(
-        &mut self,
-        header: &Header,
-        copies: Vec<(EntityId, CopyId)>,
-        content: Content,
-        now: Now,
-    ) {
-        let wants_receipt = !copies.is_empty() || !content.is_empty();
-        self.sent.on_sent_with(header, copies, wants_receipt);
-        if wants_receipt {
-            self.open.insert(self.sent.newest(), (now.local, content));
-        }
-        while self.open.len() > SENT_PACKETS_MAX {
-            self.open.pop_first();
-        }
-    }
-
-    /// Handles feedback and books its receipts with the ledger.
-    pub(super) fn settle<V: Planar>(
-        &mut self,
-        feedback: &Feedback,
-        receiver: ReceiverId,
-        dispatcher: &mut Dispatcher<V>,
-        now: Now,
-    ) -> Settled {
-        let is_refused = self.sent.on_feedback(feedback, receiver, dispatcher, now.shared).is_err();
-        let mut settled = Settled { is_refused, ..Settled::default() };
-        for packet in self.sent.proven() {
-            let Some((sent_at, content)) = self.open.remove(packet) else { continue };
-            let receipt = feedback.receipts.iter().find(|receipt| receipt.packet == *packet);
-            let held = receipt.map_or(Span::ZERO, |receipt| feedback.header.sent_at - receipt.received_at);
-            settled.round_trip = Some((now.local - sent_at - held.max(Span::ZERO)).max(Span::ZERO));
-            settled.contents.push(content);
-        }
-        settled
     }
 }
 
@@ -195,6 +129,7 @@ impl Arrived {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::SharedInstant;
 
     fn at(millis: i64) -> Now {
         Now::synchronised(SharedInstant::from_millis(millis))

@@ -222,6 +222,18 @@ impl<'a> Reader<'a> {
 }
 
 impl Pass for Reader<'_> {
+    /// As bit by bit, at once.
+    #[inline]
+    fn zeros(&mut self, _: u32, count_max: u32) -> Result<u32, DecodeError> {
+        debug_assert!(count_max < 56, "a window holds 56 bits at any position");
+        let found = (self.peek(count_max + 1) << (63 - count_max)).leading_zeros();
+        if found > count_max && self.bits_left() > count_max as usize {
+            return Err(DecodeError::OutOfRange);
+        }
+        self.take(found.min(count_max) + 1)?;
+        Ok(found)
+    }
+
     #[inline]
     fn bits(&mut self, _: u64, width: u32) -> Result<u64, DecodeError> {
         if width == 0 {
@@ -345,6 +357,34 @@ mod tests {
             }
         }
         assert_eq!(reader.finish(), Ok(()));
+    }
+
+    #[test]
+    fn leading_zeros_are_counted_at_once_as_bit_by_bit() {
+        /// A reader that has only what every pass has.
+        struct BitByBit<'a>(Reader<'a>);
+        impl Pass for BitByBit<'_> {
+            fn bits(&mut self, value: u64, width: u32) -> Result<u64, DecodeError> {
+                self.0.bits(value, width)
+            }
+            fn phase_in(&mut self, value: u64, width: u32, short: u64) -> Result<u64, DecodeError> {
+                self.0.phase_in(value, width, short)
+            }
+        }
+        for length in 0..9 {
+            for one in 0..8 * length + 1 {
+                let mut bytes = vec![0; length];
+                if let Some(byte) = bytes.get_mut(one / 8) {
+                    *byte = 0x80 >> (one % 8);
+                }
+                for count_max in [0, 5, 28, 48] {
+                    let (mut quick, mut slow) = (Reader::new(&bytes), BitByBit(Reader::new(&bytes)));
+                    let found = quick.zeros(0, count_max);
+                    assert_eq!(found, slow.zeros(0, count_max), "{one} in {length} bytes, up to {count_max}");
+                    assert!(found.is_err() || quick.position == slow.0.position);
+                }
+            }
+        }
     }
 
     #[test]

@@ -108,6 +108,16 @@ pub(super) fn pass_header<P: Pass>(
     Ok((Header { packet, sent_at, nonce, confirmed }, has_parents))
 }
 
+/// Bits of the header of a message.
+pub(super) const fn header_bits(header: &Header) -> usize {
+    let confirmation = if header.confirmed.is_some() { 16 } else { 0 };
+    8 + 16 + TIME_WIDTH as usize + 8 + confirmation
+}
+
+/// Bits of a header's last byte.
+pub(super) const HALF_BYTE: u32 = 4;
+const _: () = assert!((8 + 16 + TIME_WIDTH + 8) % 8 == HALF_BYTE, "bodies begin there");
+
 /// Bits of an instant's microseconds on the wire: two clocks, or the two ends of a link, may be 134
 /// s apart. That is four times the 30 s for which QUIC connections are commonly kept alive; a
 /// datagram that waited longer in a buffer would be taken for new.

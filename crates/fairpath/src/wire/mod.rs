@@ -40,7 +40,7 @@ pub use header::{Header, Kind};
 pub use nonce::Nonce;
 pub use precision::{Precision, PrecisionSettings};
 pub use receipts::{Feedback, Receipt, StaleSet, decode_feedback, encode_feedback, pack_feedback};
-pub use updates::{Updates, decode_updates, encode_updates, pack_updates};
+pub use updates::{Updates, UpdatesBody, decode_updates, encode_updates, pack_updates};
 
 /// The version of the wire format that this library writes, and the only one it reads.
 pub const VERSION: u8 = 2;

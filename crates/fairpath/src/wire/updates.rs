@@ -5,8 +5,8 @@
 //! every table in as few bits as the table's length needs: none where all agree. Without parents
 //! there is no table of them; a bit of the header says so.
 
-use super::bits::{Counter, Echo, Pass, Reader, append};
-use super::header::{Header, Kind, instant, pass_header};
+use super::bits::{Counter, Echo, Pass, Reader, Writer, append};
+use super::header::{HALF_BYTE, Header, Kind, header_bits, instant, pass_header};
 use super::motion::{SHAPES, blank, pass_attitude, pass_motion, shape_of};
 use super::{DecodeError, EncodeError, Precision, VECTORS_MAX};
 use crate::dr_vector::DrVector;
@@ -64,6 +64,55 @@ pub fn encode_updates<V: Planar>(
 ) -> Result<(), EncodeError> {
     let sorted = sorted_by_entity(vectors)?;
     append(out, |writer| pass_sorted(writer, precision, header, &sorted))
+}
+
+/// A message of DR vectors without its header: the same for every receiver that is sent the same DR
+/// vectors at the same instant.
+///
+/// A header ends in the middle of a byte, with or without a confirmation, so that every header can
+/// be joined with every body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpdatesBody {
+    /// The first byte has its upper half free for the end of the header.
+    bytes: Vec<u8>,
+    has_parents: bool,
+}
+
+impl UpdatesBody {
+    /// Replaces the body by one with all of these DR vectors, which must be in ascending order of
+    /// entity ids, for messages that leave at `sent_at`. On an error the body is empty.
+    pub fn encode<'a, V: Planar>(
+        &mut self,
+        precision: &Precision,
+        sent_at: SharedInstant,
+        sorted: impl IntoIterator<Item = &'a DrVector<V>>,
+    ) -> Result<(), EncodeError> {
+        self.bytes.clear();
+        let sorted: Vec<&DrVector<V>> = sorted.into_iter().collect();
+        check_sorted(&sorted)?;
+        self.has_parents = sorted.iter().any(|vector| vector.parent.is_some());
+        append(&mut self.bytes, |writer| {
+            writer.bits(0, HALF_BYTE).map_err(|_| EncodeError::OutOfRange)?;
+            pass_body(writer, precision, sent_at, self.has_parents, &sorted)
+        })
+    }
+
+    /// Returns the bytes of the whole message with this header.
+    pub fn bytes_with(&self, header: &Header) -> usize {
+        // The last half byte of the header is in the first byte of the body.
+        self.bytes.len() + header_bits(header) / 8
+    }
+
+    /// Appends the whole message with this header.
+    pub fn write<V: Planar>(&self, header: &Header, out: &mut Vec<u8>) {
+        let walk = |writer: &mut Writer<'_>| {
+            pass_header(writer, kind_of::<V>(), self.has_parents, header, header.sent_at).map(drop)
+        };
+        append(out, walk).expect("a writer writes every header");
+        let [first, rest @ ..] = &self.bytes[..] else { return };
+        *out.last_mut().expect("a header has bytes") |= first;
+        out.extend_from_slice(rest);
+    }
 }
 
 /// Appends a message with the first of these DR vectors that fit in `bytes_max`; returns how many.
@@ -204,14 +253,19 @@ fn kind_of<V: Planar>() -> Kind {
 }
 
 fn sorted_by_entity<V: Planar>(vectors: &[DrVector<V>]) -> Result<Vec<&DrVector<V>>, EncodeError> {
-    if vectors.len() > VECTORS_MAX {
-        return Err(EncodeError::TooMany(vectors.len()));
-    }
     let mut sorted: Vec<_> = vectors.iter().collect();
     sorted.sort_unstable_by_key(|vector| vector.entity);
-    match sorted.windows(2).find(|pair| pair[0].entity == pair[1].entity) {
+    check_sorted(&sorted)?;
+    Ok(sorted)
+}
+
+fn check_sorted<V: Planar>(sorted: &[&DrVector<V>]) -> Result<(), EncodeError> {
+    if sorted.len() > VECTORS_MAX {
+        return Err(EncodeError::TooMany(sorted.len()));
+    }
+    match sorted.windows(2).find(|pair| pair[0].entity >= pair[1].entity) {
         Some(pair) => Err(EncodeError::DuplicateEntity(pair[0].entity)),
-        None => Ok(sorted),
+        None => Ok(()),
     }
 }
 
@@ -225,6 +279,18 @@ fn pass_sorted<P: Pass, V: Planar>(
     let out_of_range = |_| EncodeError::OutOfRange;
     let has_parents = sorted.iter().any(|vector| vector.parent.is_some());
     pass_header(pass, kind_of::<V>(), has_parents, header, header.sent_at).map_err(out_of_range)?;
+    pass_body(pass, precision, header.sent_at, has_parents, sorted)
+}
+
+/// A message without header and padding, for every pass except a reader.
+fn pass_body<P: Pass, V: Planar>(
+    pass: &mut P,
+    precision: &Precision,
+    sent_at: SharedInstant,
+    has_parents: bool,
+    sorted: &[&DrVector<V>],
+) -> Result<(), EncodeError> {
+    let out_of_range = |_| EncodeError::OutOfRange;
     pass.bits(sorted.len() as u64, COUNT_WIDTH).map_err(out_of_range)?;
     if sorted.is_empty() {
         return Ok(());
@@ -233,7 +299,7 @@ fn pass_sorted<P: Pass, V: Planar>(
     pass_ids(pass, &mut ids).map_err(out_of_range)?;
     let steps = grid_steps(precision, sorted).ok_or(EncodeError::OutOfRange)?;
     let shared = Shared::of(&steps, sorted.iter().copied()).ok_or(EncodeError::OutOfRange)?;
-    pass_shared(pass, precision, header.sent_at, sorted.len(), has_parents, &shared).map_err(out_of_range)?;
+    pass_shared(pass, precision, sent_at, sorted.len(), has_parents, &shared).map_err(out_of_range)?;
     for (&vector, mut step) in sorted.iter().zip(steps) {
         let passed = pass_vector(pass, precision, &shared, &mut step, &mut vector.clone());
         passed.map_err(|_| EncodeError::NonFinite(vector.entity))?;

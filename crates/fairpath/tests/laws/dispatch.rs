@@ -368,7 +368,7 @@ fn one_by_one_receivers_get_what_all_get_together() {
         let mut random = Random::from_seed(seed);
         let mut owners: Vec<Owner<Vec2>> =
             (0..3).map(|id| Owner::new(EntityId(id), Trigger::within(THRESHOLD))).collect();
-        let mut receipts: Vec<(SharedInstant, EntityId, ReceiverId, [CopyId; 2])> = Vec::new();
+        let mut receipts: Vec<(SharedInstant, ReceiverId, [CopyId; 2])> = Vec::new();
         for tick in 0..400 {
             let now = SharedInstant::ZERO + RATE.begin(tick);
             for owner in &mut owners {
@@ -397,15 +397,14 @@ fn one_by_one_receivers_get_what_all_get_together() {
                 let copies = [&mut together, &mut apart]
                     .map(|dispatcher| dispatcher.on_departed(&claim, now, 1.0).unwrap());
                 let back = now + Span::from_millis(100 + 60 * i64::from(claim.receiver.0));
-                receipts.push((back, claim.entity, claim.receiver, copies));
+                receipts.push((back, claim.receiver, copies));
             }
             prop_assert_eq!(together.poll_deadline(), apart.poll_deadline(), "after {}", tick);
-            for (back, entity, receiver, [one, other]) in receipts.extract_if(.., |receipt| receipt.0 <= now)
-            {
+            for (back, receiver, [one, other]) in receipts.extract_if(.., |receipt| receipt.0 <= now) {
                 if random.chance(0.8) {
                     let received = back - Span::from_millis(50);
-                    together.on_receipt(entity, receiver, one, received, now);
-                    apart.on_receipt(entity, receiver, other, received, now);
+                    together.on_receipt(receiver, one, received, now);
+                    apart.on_receipt(receiver, other, received, now);
                 }
             }
         }
@@ -424,7 +423,7 @@ fn impossible_and_exaggerated_receipts_are_refused_or_cut() {
     let claim = world.star.dispatcher.poll_departures(None, sent)[0].claim;
     let copy = world.star.dispatcher.on_departed(&claim, sent, 1.0).unwrap();
     let mut says = |received_ms| {
-        world.star.dispatcher.on_receipt(TANK, liar, copy, SharedInstant::from_millis(received_ms), back)
+        world.star.dispatcher.on_receipt(liar, copy, SharedInstant::from_millis(received_ms), back)
     };
     assert_eq!(says(900), Booking::Impossible, "before it was sent");
     assert_eq!(says(1_500), Booking::Impossible, "after now");
@@ -452,7 +451,7 @@ fn who_holds_receipts_back_is_as_far_away_as_the_transport_says_and_nobody_farth
                 world.star.dispatcher.on_transport_round_trip(liar, round_trip);
             }
             let (received, back) = (sent + Span::from_millis(2_200), sent + Span::from_millis(4_400));
-            world.star.dispatcher.on_receipt(TANK, liar, copy, received, back);
+            world.star.dispatcher.on_receipt(liar, copy, received, back);
         }
         world.star.dispatcher.delay(liar).unwrap().mean().unwrap().as_millis_f64()
     };

@@ -66,7 +66,6 @@ struct Link {
 
 #[derive(Clone, Copy)]
 struct Event {
-    entity: EntityId,
     receiver: ReceiverId,
     copy: CopyId,
     received_at: SharedInstant,
@@ -184,7 +183,7 @@ impl World {
             let late = self.random.between(-1.0, 1.0);
             if !self.random.chance(link.loss) {
                 let received_at = self.now + link.delay + link.jitter.scaled(late);
-                let event = Event { entity: claim.entity, receiver: claim.receiver, copy, received_at };
+                let event = Event { receiver: claim.receiver, copy, received_at };
                 self.events.insert((received_at + link.delay, self.log.len() as u64), event);
             }
         }
@@ -195,7 +194,7 @@ impl World {
         while let Some(entry) = self.events.first_entry().filter(|entry| entry.key().0 <= until) {
             let (now, _) = *entry.key();
             let event = entry.remove();
-            self.dispatcher.on_receipt(event.entity, event.receiver, event.copy, event.received_at, now);
+            self.dispatcher.on_receipt(event.receiver, event.copy, event.received_at, now);
             self.dispatcher.on_complete(event.receiver, event.received_at, now);
         }
     }
@@ -334,7 +333,7 @@ fn nobody_is_told_of_a_fall_that_has_ended_when_they_hear_of_it() {
         }
         // All that has to be known of the links is how long they are: the first receipts say it.
         for ((receiver, copy), (_, delay)) in told.iter().zip(delays).filter(|_| climb == 0.0) {
-            dispatcher.on_receipt(EntityId(0), *receiver, *copy, now + delay, now + delay + delay);
+            dispatcher.on_receipt(*receiver, *copy, now + delay, now + delay + delay);
         }
         assert_eq!(told.first().map(|(receiver, _)| *receiver), Some(near), "{at_ms} ms");
     }

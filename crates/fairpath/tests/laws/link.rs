@@ -4,11 +4,12 @@
 //! that guess.
 
 use fairpath::DrVector;
-use fairpath::link::{FeedbackOutcome, ReceiptBook, Refused, SentPackets};
+use fairpath::ledger::CopyRange;
+use fairpath::link::{ReceiptBook, Refused, SentPackets};
 use fairpath::motion::{Linear, Motion};
 use fairpath::number::{EntityId, Generation, Life, PacketNumber, ReceiverId, WirePacketNumber};
 use fairpath::random::Random;
-use fairpath::schedule::{Broadcast, Dispatcher, DispatcherConfig};
+use fairpath::schedule::{Broadcast, Dispatcher, DispatcherConfig, FeedbackOutcome};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::TriggerReason;
 use fairpath::vector::Vec2;
@@ -37,7 +38,7 @@ fn whatever_arrived_is_booked_once_however_feedback_travels() {
             let header = back.header(now);
             let packed = book.pack(&header, 60, &mut bytes).expect("sound receipts");
             prop_assert!(bytes.len() <= 60 || packed == 0);
-            back.on_sent(&header, []);
+            back.on_sent(&header, CopyRange::EMPTY);
             up.iter().for_each(|delay| events.add(now + *delay, Event::Feedback(bytes.clone())));
             for (when, event) in events.until(at(step + 1)) {
                 sender.happen(event, &mut book, when)?;
@@ -53,7 +54,7 @@ fn whatever_arrived_is_booked_once_however_feedback_travels() {
             let mut bytes = Vec::new();
             let header = back.header(end);
             book.pack(&header, 60, &mut bytes).expect("sound receipts");
-            back.on_sent(&header, []);
+            back.on_sent(&header, CopyRange::EMPTY);
             sender.happen(Event::Feedback(bytes), &mut book, end)?;
             book.on_confirmed(sender.sent.header(end).confirmed.expect("feedback has come"));
         }
@@ -214,14 +215,14 @@ impl Sender {
         let headers = departures.iter().map(|departure| {
             let header = self.sent.header(now);
             let copy = self.dispatcher.on_departed(&departure.claim, now, 1.0).expect("it has joined");
-            self.sent.on_sent(&header, [(ENTITY, copy)]);
+            self.sent.on_sent(&header, copy.into());
             header
         });
         headers.collect()
     }
 
     fn tell(&mut self, feedback: &Feedback, now: SharedInstant) -> Result<FeedbackOutcome, Refused> {
-        self.sent.on_feedback(feedback, ANNA, &mut self.dispatcher, now)
+        self.dispatcher.on_feedback(ANNA, self.sent.settle(feedback), now)
     }
 
     fn happen(

@@ -588,7 +588,7 @@ fn what_is_not_acknowledged_counts_as_it_was_estimated_when_it_was_scheduled() {
         let copy = world.star.dispatcher.on_departed(&to_near.claim, world.now, 1.0).unwrap();
         let late = Span::from_millis(900);
         let back = world.now + late;
-        assert_eq!(world.star.dispatcher.on_receipt(other, near, copy, back, back), Booking::Booked);
+        assert_eq!(world.star.dispatcher.on_receipt(near, copy, back, back), Booking::Booked);
         world.run_until(world.star.dispatcher.poll_deadline().unwrap());
         let left = world.star.watch.departed.last().unwrap();
         assert_eq!(left.receiver, near);

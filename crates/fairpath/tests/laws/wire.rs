@@ -10,7 +10,8 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Planar, Vec2, Vec3, Vector};
 use fairpath::wire::{
     DecodeError, EncodeError, Feedback, Header, Kind, Nonce, Precision, PrecisionSettings, Receipt, StaleSet,
-    decode_feedback, decode_updates, encode_feedback, encode_updates, pack_feedback, pack_updates,
+    UpdatesBody, decode_feedback, decode_updates, encode_feedback, encode_updates, pack_feedback,
+    pack_updates,
 };
 use fairpath::{Attitude, DrVector};
 use fairpath_laws::law;
@@ -31,6 +32,33 @@ fn decodes_as_predicted<V: Planar>(precision: &Precision, batch: Batch<V>) -> Re
     let mut expected: Vec<_> = batch.vectors.iter().map(|vector| precision.as_decoded(vector)).collect();
     expected.sort_by_key(|vector| vector.entity);
     prop_assert_eq!(decoded.vectors, expected);
+    Ok(())
+}
+
+#[test]
+fn any_header_fits_any_body_of_its_instant() {
+    law!((precision(), batch::<Vec2>(), batch::<Vec2>()), |(precision, one, other)| {
+        joins_with(&precision, one, &other.header)
+    });
+    law!((precision(), batch::<Vec3>(), batch::<Vec3>()), |(precision, one, other)| {
+        joins_with(&precision, one, &other.header)
+    });
+}
+
+/// The body of a batch, encoded once, makes the same message with this header as encoding it whole.
+fn joins_with<V: Planar>(
+    precision: &Precision,
+    mut batch: Batch<V>,
+    header: &Header,
+) -> Result<(), TestCaseError> {
+    batch.vectors.sort_by_key(|vector| vector.entity);
+    let mut body = UpdatesBody::default();
+    body.encode(precision, batch.header.sent_at, &batch.vectors).expect("a sound batch");
+    batch.header = Header { sent_at: batch.header.sent_at, ..*header };
+    let mut joined = vec![7];
+    body.write::<V>(&batch.header, &mut joined);
+    prop_assert_eq!(joined.len() - 1, body.bytes_with(&batch.header));
+    prop_assert_eq!(&joined[1..], &batch.encoded(precision));
     Ok(())
 }
 

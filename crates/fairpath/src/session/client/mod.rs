@@ -26,6 +26,7 @@ use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig};
 use crate::session::attach::Attachments;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
+use crate::session::filler::{Filler, Sending};
 use crate::session::limits::{
     CALLS_BURST, CALLS_PER_SEC, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EVENTS_MAX, GROUPS_MAX,
     MOTION_BYTES_MAX, OBJECTS_PER_CLIENT_MAX, REQUESTS_BURST, REQUESTS_PER_SEC,
@@ -66,6 +67,7 @@ pub struct Client<V: Planar> {
     latest: LocalInstant,
     placement: Placement,
     dispatcher: Dispatcher<V>,
+    filler: Filler,
     objects: BTreeMap<EntityId, Object<V>>,
     /// The number of the next object, over all sessions.
     next_object: u64,
@@ -181,6 +183,7 @@ impl<V: Planar> Client<V> {
             latest: LocalInstant::from_micros(i64::MIN),
             placement: Placement::default(),
             dispatcher,
+            filler: Filler::default(),
             objects: BTreeMap::new(),
             next_object: 0,
             attachments: Attachments::default(),
@@ -255,10 +258,11 @@ impl<V: Planar> Client<V> {
         let announcement = Announcement { object, class, owner, term, creation, motion, groups: Vec::new() };
         self.channel.announce(Message::Create(announcement), object).map_err(|_| ObjectError::Full)?;
         grant.start += 1;
-        self.channel.manifest.add(object, kind.rates, shared);
+        let rates = kind.rates;
         self.add(object, known);
         if let Some(export) = export {
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
+            self.dispatcher.set_pace(object, rates.pace());
         }
         Ok(object)
     }
@@ -306,8 +310,14 @@ impl<V: Planar> Client<V> {
         let export = owner.observe(observation, shared_at).map_err(ObjectError::from)?;
         mine.observed_at = Some(at);
         if let Some(export) = export {
+            let class = mine.class;
             self.follow_parent(object, export.vector.parent);
+            let is_new = self.dispatcher.newest(object).is_none();
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
+            if is_new {
+                let rates = self.classes.get(&class).map(|class| class.rates).unwrap_or_default();
+                self.dispatcher.set_pace(object, rates.pace());
+            }
         }
         Ok(())
     }
@@ -596,7 +606,10 @@ impl<V: Planar> Client<V> {
         }
         let now = clock_now;
         let precision = self.config.protocol.precision();
-        self.channel.poll_datagram(&mut self.dispatcher, SERVER, precision, now, bytes_max)
+        let sending = Sending { dispatcher: &mut self.dispatcher, filler: &mut self.filler, precision };
+        let mut datagram = Vec::new();
+        let is_sent = self.channel.poll_datagram(sending, SERVER, now, bytes_max, &mut datagram);
+        is_sent.then_some(datagram)
     }
 
     /// Returns the reason once, if the transport must be closed.
@@ -622,7 +635,7 @@ impl<V: Planar> Client<V> {
             Phase::Detached => self.resumable_until(),
             Phase::Established => {
                 let now = self.clock_now(now)?;
-                let claims = self.dispatcher.poll_deadline().map(|at| now.local + (at - now.shared));
+                let claims = self.dispatcher.next_due(SERVER).map(|at| now.local + (at - now.shared));
                 // Claims and clock requests that are due wait for the next datagram.
                 let speaks_at = self.channel.speaks_at(now);
                 let claims = claims.map(|at| at.max(speaks_at));

@@ -177,7 +177,7 @@ impl<V: Planar> Client<V> {
         match welcome.outcome {
             Outcome::Resumed(received) => {
                 let now = self.clock_now(now).ok_or(CloseReason::OutOfPlace)?;
-                if self.identity.is_none() || !self.channel.resume(&received, now) {
+                if self.identity.is_none() || !self.channel.resume(&received) {
                     return Err(CloseReason::OutOfPlace);
                 }
                 self.dispatcher.join(SERVER, now.shared);
@@ -270,7 +270,6 @@ impl<V: Planar> Client<V> {
                 if let Some(followed) = replica.followed() {
                     watch = watch.continuing(*followed);
                 }
-                self.channel.manifest.add(object, kind.rates, now.shared);
                 known.role = Role::Mine(Box::new(watch), 0);
                 known.overruled.clear();
                 (known.observed_at, known.overtook) = (None, None);

@@ -8,7 +8,7 @@ use crate::session::limits::IDS_PER_GRANT;
 use crate::session::message::{Hello, Message, Outcome, Received, Resume, SESSION_VERSION, Welcome};
 use crate::session::undelivered::UndeliveredTypes;
 use crate::session::{ClientId, CloseReason, Party, Settings};
-use crate::time::{Now, SharedInstant};
+use crate::time::SharedInstant;
 use crate::vector::Planar;
 
 impl<V: Planar> Server<V> {
@@ -88,7 +88,7 @@ impl<V: Planar> Server<V> {
         self.supersede(client, now);
         let member = self.members.get_mut(&client)?;
         let is_too_late = member.detached_at.is_some_and(|since| now - since >= self.config.resume_within);
-        if is_too_late || !member.channel.resume(&resume.received, Now::synchronised(now)) {
+        if is_too_late || !member.channel.resume(&resume.received) {
             self.lose_session(client, now);
             return None;
         }
@@ -128,8 +128,10 @@ impl<V: Planar> Server<V> {
             connection.client = Some(client);
         }
         self.dispatcher.join(client.receiver(), now);
-        for object in self.objects.keys().filter(|object| !member.channel.manifest.contains(**object)) {
-            self.dispatcher.hide(*object, client.receiver());
+        for object in self.objects.keys().copied().collect::<Vec<_>>() {
+            if !self.is_sent(client, object) {
+                self.dispatcher.hide(object, client.receiver());
+            }
         }
     }
 

@@ -22,6 +22,7 @@ pub use frame::ServerFrame;
 use super::attach::Attachments;
 use super::client::{check_group, check_instant, watch};
 use super::error::{CallError, CloseReason, ObjectError};
+use super::filler::{Filler, Sending};
 use super::handle::ObjectHandle;
 use super::id_blocks::IdBlocks;
 use super::interceptor::Interceptor;
@@ -78,6 +79,7 @@ pub struct Server<V: Planar> {
     /// The latest instant that the server was told.
     latest: SharedInstant,
     events: VecDeque<ServerEvent>,
+    filler: Filler,
 }
 
 #[derive(Debug)]
@@ -114,6 +116,7 @@ impl<V: Planar> Server<V> {
             own_ids: 0..0,
             latest: SharedInstant::from_micros(i64::MIN),
             events: VecDeque::new(),
+            filler: Filler::default(),
             config,
             random,
         }
@@ -534,18 +537,32 @@ impl<V: Planar> Server<V> {
         now: SharedInstant,
         bytes_max: usize,
     ) -> Option<Vec<u8>> {
-        let client = self.client_of(id)?;
-        let channel = &mut self.members.get_mut(&client)?.channel;
+        let mut datagram = Vec::new();
+        self.poll_datagram_into(id, now, bytes_max, &mut datagram).then_some(datagram)
+    }
+
+    /// Appends the next datagram for a connection to `out` and returns whether there is one. As
+    /// [`poll_datagram`](Self::poll_datagram), for drivers with buffers of their own.
+    pub fn poll_datagram_into(
+        &mut self,
+        id: ConnectionId,
+        now: SharedInstant,
+        bytes_max: usize,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(client) = self.client_of(id) else { return false };
+        let Some(member) = self.members.get_mut(&client) else { return false };
+        let precision = self.config.protocol.precision();
+        let sending = Sending { dispatcher: &mut self.dispatcher, filler: &mut self.filler, precision };
         let now = Now::synchronised(now);
-        let (receiver, precision) = (client.receiver(), self.config.protocol.precision());
-        channel.poll_datagram(&mut self.dispatcher, receiver, precision, now, bytes_max)
+        member.channel.poll_datagram(sending, client.receiver(), now, bytes_max, out)
     }
 
     /// Returns whether a connection has something to send by now: cheaper than polling each.
     pub fn is_due(&self, id: ConnectionId, now: SharedInstant) -> bool {
         let member = self.client_of(id).and_then(|client| Some((client, self.members.get(&client)?)));
         member.is_some_and(|(client, member)| {
-            let has_vectors = self.dispatcher.is_due(client.receiver(), now);
+            let has_vectors = self.dispatcher.next_due(client.receiver()).is_some_and(|due| due <= now);
             member.channel.is_due(has_vectors, Now::synchronised(now))
         })
     }
@@ -676,7 +693,7 @@ fn member_deadline<V: Planar>(
     }
     // Claims that are due wait for the next datagram.
     let vectors =
-        dispatcher.due(client.receiver()).map(|due| due.max(shared(member.channel.speaks_at(clock))));
+        dispatcher.next_due(client.receiver()).map(|due| due.max(shared(member.channel.speaks_at(clock))));
     let channel = member.channel.poll_deadline(clock).map(shared);
     let silent = Some(member.heard_at + config.silence_max);
     let page = (!member.waiting.is_empty()).then(|| member.channel.page_at(clock).map(shared)).flatten();

@@ -146,7 +146,6 @@ impl<V: Planar> Server<V> {
         if let Some(parent) = self.attachments.parent(object) {
             self.enter(client, parent, now);
         }
-        let rates = self.class_of(object).map(|class| class.rates).unwrap_or_default();
         let (Some(known), Some(member)) = (self.objects.get(&object), self.members.get_mut(&client)) else {
             return;
         };
@@ -165,7 +164,6 @@ impl<V: Planar> Server<V> {
             member.is_overfull = true;
         }
         if known.owner != Party::Client(client) {
-            member.channel.manifest.add(object, rates, now);
             self.dispatcher.show(object, client.receiver(), now);
         }
     }
@@ -258,12 +256,11 @@ impl<V: Planar> Server<V> {
             }
             if let Some(member) = self.members.get_mut(&client) {
                 member.waiting.remove(object);
-                member.channel.manifest.remove(object);
                 self.dispatcher.hide(object, client.receiver());
             }
         }
         if let Party::Client(client) = from {
-            self.hand_over(client, object, &class, now);
+            self.hand_over(client, object, now);
         }
         for client in self.members.keys().copied().collect::<Vec<_>>() {
             if self.sees(client, object) {
@@ -273,11 +270,10 @@ impl<V: Planar> Server<V> {
     }
 
     /// Sends the object to its former owner like to any viewer, with values it set too late.
-    fn hand_over(&mut self, client: ClientId, object: EntityId, class: &Class, now: SharedInstant) {
+    fn hand_over(&mut self, client: ClientId, object: EntityId, now: SharedInstant) {
         let (Some(member), Some(known)) = (self.members.get_mut(&client), self.objects.get(&object)) else {
             return;
         };
-        member.channel.manifest.add(object, class.rates, now);
         for (group, bytes) in &known.groups {
             member.channel.set_state(object, *group, bytes.clone());
         }
@@ -308,6 +304,11 @@ impl<V: Planar> Server<V> {
             }
         }
         busy
+    }
+
+    /// Returns whether a client is sent updates of an object: it sees the object and is not the owner.
+    pub(super) fn is_sent(&self, client: ClientId, object: EntityId) -> bool {
+        self.sees(client, object) && self.owner(object) != Some(Party::Client(client))
     }
 
     pub(super) fn class_of(&self, object: EntityId) -> Option<&Class> {

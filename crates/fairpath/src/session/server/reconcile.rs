@@ -181,12 +181,17 @@ impl<V: Planar> Server<V> {
             self.stillness.on_change();
         }
         self.follow_parent(vector, now);
+        let is_new = self.dispatcher.newest(vector.entity).is_none();
         self.dispatcher.on_generated(vector, reason, now);
+        if is_new {
+            let rates = self.class_of(vector.entity).map(|class| class.rates).unwrap_or_default();
+            self.dispatcher.set_pace(vector.entity, rates.pace());
+        }
         let Some(object) = self.objects.get_mut(&vector.entity) else { return };
         if !std::mem::replace(&mut object.is_showable, true) {
             // The dispatcher shows a new object to all receivers.
-            for (client, member) in &self.members {
-                if !member.channel.manifest.contains(vector.entity) {
+            for client in self.members.keys().copied().collect::<Vec<_>>() {
+                if !self.is_sent(client, vector.entity) {
                     self.dispatcher.hide(vector.entity, client.receiver());
                 }
             }

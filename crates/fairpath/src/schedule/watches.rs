@@ -1,0 +1,205 @@
+use super::deadlines::NEVER;
+use crate::time::{SharedInstant, Span};
+
+/// How often each receiver may and must be sent an entity, whatever the scheduler decides. A
+/// receiver that was never sent the entity is sent it at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Least time between two copies to one receiver.
+    pub(crate) interval_min: Span,
+    /// Longest time without a copy to a receiver.
+    pub(crate) interval_max: Span,
+}
+
+/// When the dispatcher next looks at each entity that one receiver sees, in the order of slots.
+///
+/// The latest instant by which a receiver must be sent a copy changes with every trigger, departure
+/// and receipt, but mostly to later. So it is not computed then. Each pair has an instant before
+/// which no copy can be due, and is looked at when that has come.
+#[derive(Clone, Debug)]
+pub(super) struct WatchRow {
+    /// When each pair is looked at: [`NEVER`] if the receiver does not see the entity. Apart from
+    /// the rest, because the earliest is looked for among all.
+    look_at: Vec<SharedInstant>,
+    watches: Vec<Watch>,
+    /// The first of them, unless it is gone.
+    earliest: SharedInstant,
+    is_earliest_gone: bool,
+}
+
+/// What the watch over one pair knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watch {
+    /// When the last copy left, or when the receiver began to see the entity.
+    since: SharedInstant,
+    is_told: bool,
+}
+
+impl Default for WatchRow {
+    fn default() -> Self {
+        Self { look_at: Vec::new(), watches: Vec::new(), earliest: NEVER, is_earliest_gone: false }
+    }
+}
+
+impl WatchRow {
+    /// The receiver sees the entity in this slot from now on.
+    pub(super) fn show(&mut self, slot: usize, now: SharedInstant) {
+        let watch = Watch { since: now, is_told: false };
+        if self.watches.len() <= slot {
+            self.watches.resize(slot + 1, watch);
+            self.look_at.resize(slot + 1, NEVER);
+        }
+        self.watches[slot] = watch;
+    }
+
+    pub(super) fn hide(&mut self, slot: usize) {
+        self.set(slot, NEVER);
+        self.on_packet_departed();
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: usize) -> Option<&Watch> {
+        self.watches.get(slot)
+    }
+
+    /// Looks at a pair at `look_at`, or earlier if that was planned.
+    pub(super) fn watch(&mut self, slot: usize, look_at: SharedInstant) {
+        if let Some(planned) = self.look_at.get_mut(slot) {
+            *planned = look_at.min(*planned);
+            self.earliest = self.earliest.min(look_at);
+        }
+    }
+
+    /// A copy left: the pair need not be looked at before `look_at`. Call
+    /// [`on_packet_departed`](Self::on_packet_departed) after all copies of a packet.
+    #[inline]
+    pub(super) fn on_departed(&mut self, slot: usize, now: SharedInstant, look_at: SharedInstant) {
+        if let Some(watch) = self.watches.get_mut(slot) {
+            *watch = Watch { since: now, is_told: true };
+            self.set(slot, look_at);
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_packet_departed(&mut self) {
+        if std::mem::take(&mut self.is_earliest_gone) {
+            self.earliest = self.look_at.iter().copied().fold(NEVER, SharedInstant::min);
+        }
+    }
+
+    /// When the first pair is looked at.
+    pub(super) fn earliest(&self) -> SharedInstant {
+        self.earliest
+    }
+
+    /// Looks at the pairs for which it is time. `look` returns the next instant to look: by `now`, if
+    /// a copy is due and stays due until it departs.
+    pub(super) fn look(&mut self, now: SharedInstant, mut look: impl FnMut(usize, &Watch) -> SharedInstant) {
+        if self.earliest > now {
+            return;
+        }
+        let mut earliest = NEVER;
+        for (slot, look_at) in self.look_at.iter_mut().enumerate() {
+            if *look_at <= now {
+                *look_at = look(slot, &self.watches[slot]);
+            }
+            earliest = earliest.min(*look_at);
+        }
+        (self.earliest, self.is_earliest_gone) = (earliest, false);
+    }
+
+    #[inline]
+    fn set(&mut self, slot: usize, look_at: SharedInstant) {
+        let Some(planned) = self.look_at.get_mut(slot) else { return };
+        self.is_earliest_gone |= *planned == self.earliest && look_at > self.earliest;
+        *planned = look_at;
+        self.earliest = self.earliest.min(look_at);
+    }
+}
+
+impl Watch {
+    /// Time without a copy after which an entity's weight has doubled, if not all fit.
+    ///
+    /// 100 ms: a handful of packets. Much longer: light claims starve behind heavy ones. Much
+    /// shorter: weight hardly matters.
+    const WEIGHT_DOUBLES: Span = Span::from_millis(100);
+    /// Weight of a claim without weight: below any error that matters, but waiting increases it.
+    const WEIGHT_FLOOR: f64 = 1e-3;
+
+    /// The earliest instant at which a copy may leave.
+    pub(super) fn earliest(&self, pace: &Pace) -> SharedInstant {
+        if self.is_told { self.since + pace.interval_min } else { self.since }
+    }
+
+    /// The latest instant at which a copy must leave.
+    pub(super) fn latest(&self, pace: &Pace) -> SharedInstant {
+        if self.is_told { self.since + pace.interval_max } else { self.since }
+    }
+
+    /// The weight of a copy that leaves for liveness: an entity that was never sent comes first.
+    pub(super) fn weight(&self) -> f64 {
+        if self.is_told { 0.0 } else { f64::MAX }
+    }
+
+    /// A claim's weight, which grows with the time since the last copy.
+    pub(super) fn urgency(&self, weight: f64, now: SharedInstant) -> f64 {
+        let silence = (now - self.since).max(Span::ZERO);
+        let doublings = silence.as_secs_f64() / Self::WEIGHT_DOUBLES.as_secs_f64();
+        (weight.max(0.0) + Self::WEIGHT_FLOOR).min(f64::MAX / 1e9) * (1.0 + doublings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> SharedInstant {
+        SharedInstant::from_millis(millis)
+    }
+
+    /// The slots that are looked at; each is next looked at a second later.
+    fn looked_at(row: &mut WatchRow, now: i64) -> Vec<usize> {
+        let mut slots = Vec::new();
+        row.look(at(now), |slot, _| {
+            slots.push(slot);
+            at(now + 1_000)
+        });
+        slots
+    }
+
+    #[test]
+    fn a_pair_is_looked_at_when_it_is_time_and_not_before() {
+        let mut row = WatchRow::default();
+        for slot in [3, 1] {
+            row.show(slot, at(0));
+            assert_eq!(row.earliest(), NEVER);
+        }
+        row.watch(3, at(0));
+        row.watch(1, at(0));
+        assert_eq!(looked_at(&mut row, 0), [1, 3]);
+        assert_eq!((row.earliest(), looked_at(&mut row, 999)), (at(1_000), vec![]));
+        row.watch(3, at(500));
+        assert_eq!(looked_at(&mut row, 500), [3]);
+        row.on_departed(1, at(600), at(2_000));
+        row.on_packet_departed();
+        assert_eq!(row.earliest(), at(1_500), "it was 1000 before the copy left");
+        row.hide(3);
+        assert_eq!(looked_at(&mut row, 1_999), [0; 0]);
+        assert_eq!(looked_at(&mut row, 2_000), [1]);
+    }
+
+    #[test]
+    fn what_was_never_told_is_due_at_once_and_comes_first() {
+        let pace = Pace { interval_min: Span::from_millis(50), interval_max: Span::from_secs(3) };
+        let mut row = WatchRow::default();
+        row.show(0, at(10));
+        let watch = *row.get(0).expect("it is shown");
+        assert_eq!((watch.earliest(&pace), watch.latest(&pace)), (at(10), at(10)));
+        row.on_departed(0, at(20), at(1_000));
+        let told = *row.get(0).expect("it is shown");
+        assert_eq!((told.earliest(&pace), told.latest(&pace)), (at(70), at(3_020)));
+        let now = at(120);
+        assert!(watch.urgency(watch.weight(), now) > told.urgency(1e9, now));
+        assert!(told.urgency(1.0, at(220)) > 1.4 * told.urgency(1.0, now), "it gains weight with silence");
+    }
+}
