@@ -11,7 +11,8 @@ use crate::vector::Planar;
 /// `silence_max` of silence; before its replica freezes on a moving entity; and repeatedly, while
 /// an entity keeps to its path and the receiver has not acknowledged it. If the newest copy to a
 /// receiver is found lost and the receiver is off because of it, the dispatcher retransmits at
-/// once: one retransmission for every two acknowledged copies, paid for like any copy.
+/// once: one retransmission for every two acknowledged copies, and 64 for a new receiver, paid for
+/// like any copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Liveness {
     /// The longest time without a copy about an entity, for any receiver. Default 2 s.
