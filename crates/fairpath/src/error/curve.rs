@@ -10,10 +10,10 @@ use crate::vector::Planar;
 /// The distance between two paths, integrated from one instant up to any later one.
 ///
 /// The curve is cut into cells, which are computed when they are first needed. In a cell the
-/// distance is a power series in time: the root of the series of the squared gap. So the integral up
-/// to any instant is one polynomial. Where that series converges too slowly, because the paths come
-/// near each other, Gauss's rule integrates the series of the gap. Where the paths meet or one of
-/// them breaks, the cell integrates as if there were no curve.
+/// distance is a power series in time: the root of the series of the squared gap. So the integral
+/// up to any instant is one polynomial. Where that series converges too slowly, because the paths
+/// come near each other, Gauss's rule integrates the series of the gap. Where the paths meet or one
+/// of them breaks, the cell integrates as if there were no curve.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorCurve<V: Planar> {
     since: SharedInstant,

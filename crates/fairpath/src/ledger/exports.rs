@@ -60,8 +60,8 @@ impl<V: Planar> Exported<V> {
     }
 }
 
-/// The gap between one piece and the path of receivers that follow another, until that path freezes.
-/// Computed once for all of them.
+/// The gap between one piece and the path of receivers that follow another, until that path
+/// freezes. Computed once for all of them.
 #[derive(Clone, Debug)]
 pub(super) struct Gap<V: Planar> {
     since: SharedInstant,

@@ -73,8 +73,8 @@ impl Account {
     }
 }
 
-/// What a span of time does to all accounts with one half-life. Computed once for accounts that were
-/// last advanced at the same instant.
+/// What a span of time does to all accounts with one half-life. Computed once for accounts that
+/// were last advanced at the same instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fading {
     passed: Option<Span>,

@@ -365,8 +365,8 @@ impl<V: Planar> Dispatcher<V> {
         Some(self.entities.get(claim.entity)?.recent.get(claim.generated_at))
     }
 
-    /// Returns how many DR vectors were generated so far. As long as it stays the same, equal claims
-    /// have equal DR vectors.
+    /// Returns how many DR vectors were generated so far. As long as it stays the same, equal
+    /// claims have equal DR vectors.
     pub(crate) fn generated(&self) -> u64 {
         self.generated
     }
@@ -420,7 +420,8 @@ impl<V: Planar> Dispatcher<V> {
         copies
     }
 
-    /// Removes the receiver's claims that are no newer than the DR vector of this one, which leaves.
+    /// Removes the receiver's claims that are no newer than the DR vector of this one, which
+    /// leaves.
     fn forget_repeated(&mut self, claim: &Claim) {
         if let Some(generated_at) = self.vector(claim).map(|vector| vector.generated_at) {
             self.claims.forget_repeated(claim.entity, claim.receiver, generated_at);
@@ -750,6 +751,6 @@ fn promise<V: Planar>(
     Promise { due, look_at }
 }
 
-/// When a pair is looked at again whose claim is due now: usually the copy leaves, and then the pair
-/// is looked at later.
+/// When a pair is looked at again whose claim is due now: usually the copy leaves, and then the
+/// pair is looked at later.
 const LOOK_AGAIN: Span = Span::from_millis(50);

@@ -324,8 +324,8 @@ impl Channel {
 
     /// Appends the next datagram to `out`, filled as late as possible, and returns whether there is
     /// one. Call it when a datagram can leave at once, because it is booked as sent. The order, as
-    /// far as there is room: the time, quickest calls, receipts, values that the peer does not have,
-    /// unreliable calls; then DR vectors by weight in all the room left.
+    /// far as there is room: the time, quickest calls, receipts, values that the peer does not
+    /// have, unreliable calls; then DR vectors by weight in all the room left.
     pub(super) fn poll_datagram<V: Planar>(
         &mut self,
         sending: Sending<'_, V>,

@@ -306,7 +306,8 @@ impl<V: Planar> Server<V> {
         busy
     }
 
-    /// Returns whether a client is sent updates of an object: it sees the object and is not the owner.
+    /// Returns whether a client is sent updates of an object: it sees the object and is not the
+    /// owner.
     pub(super) fn is_sent(&self, client: ClientId, object: EntityId) -> bool {
         self.sees(client, object) && self.owner(object) != Some(Party::Client(client))
     }
