@@ -22,6 +22,7 @@ use crate::congestion::Congestion;
 use crate::connection::{
     ALPN_NATIVE, Connection, Inbound, ReceiveStream, SendStream, Transport, listen, transport_config,
 };
+use crate::endpoint::open_client;
 use crate::identity::{Identity, Trust, unguessable};
 use crate::lock;
 use crate::monitor::{Held, InFrame, Monitor, Watched};
@@ -591,7 +592,7 @@ impl Connector {
         let any = any_local_address(server);
         match config.transport {
             Transport::Quic => {
-                let endpoint = quinn::Endpoint::client(any).map_err(ConnectError::System)?;
+                let endpoint = open_client(any).map_err(ConnectError::System)?;
                 Self::from_endpoint(endpoint, Arc::new(Routes::new(server)), config, None)
             }
             #[cfg(feature = "web")]

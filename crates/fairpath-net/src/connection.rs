@@ -1,5 +1,6 @@
 //! One connection to a peer, over plain QUIC or over a browser's WebTransport.
 
+use std::any::Any;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -77,7 +78,7 @@ pub(crate) trait Inbound: Send + Sync + 'static {
 }
 
 /// The longest unordered message: a call and a few numbers.
-const UNORDERED_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
+pub(crate) const UNORDERED_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
 /// Streams of each kind that WebTransport itself needs.
 const STREAMS_OF_WEB: u32 = 8;
 /// Bytes in flight on streams: two windows of medium unordered messages, and the ordered stream.
@@ -145,7 +146,7 @@ impl Connection {
 
     /// The fingerprint of the peer's certificate, if this end asked for one.
     pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
-        proven_fingerprint(&self.quic)
+        proven_fingerprint(self.quic.peer_identity())
     }
 
     pub(crate) fn round_trip(&self) -> Span {
@@ -238,8 +239,7 @@ impl Connection {
 
     /// The reason that the peer gave when it closed the connection.
     pub(crate) fn reason(&self) -> Option<CloseReason> {
-        let quinn::ConnectionError::ApplicationClosed(close) = self.quic.close_reason()? else { return None };
-        u8::try_from(close.error_code.into_inner()).ok().and_then(CloseReason::from_code)
+        close_reason(&self.quic.close_reason()?)
     }
 
     /// Why the connection ended, after its handshake.
@@ -250,9 +250,15 @@ impl Connection {
     }
 }
 
-/// The fingerprint of the certificate whose key the peer has proven to hold.
-pub(crate) fn proven_fingerprint(quic: &quinn::Connection) -> Option<Fingerprint> {
-    let chain = quic.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+/// The reason that the peer gave when it closed the connection.
+pub(crate) fn close_reason(error: &quinn::ConnectionError) -> Option<CloseReason> {
+    let quinn::ConnectionError::ApplicationClosed(close) = error else { return None };
+    u8::try_from(close.error_code.into_inner()).ok().and_then(CloseReason::from_code)
+}
+
+/// The fingerprint of the certificate whose key the peer has proven to hold, as QUIC names it.
+pub(crate) fn proven_fingerprint(identity: Option<Box<dyn Any>>) -> Option<Fingerprint> {
+    let chain = identity?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
     chain.first().map(Fingerprint::of)
 }
 
@@ -300,7 +306,7 @@ pub(crate) async fn listen<I: Inbound>(
 
 /// Datagrams of one peer that are handled in a second, and at once. An honest peer sends one per
 /// frame and a few more. Datagrams beyond this are dropped unread, as a full link would drop them.
-const DATAGRAMS_PER_SEC: f64 = 1_000.0;
+pub(crate) const DATAGRAMS_PER_SEC: f64 = 1_000.0;
 
 async fn listen_to_datagrams(connection: &Connection, inbound: &impl Inbound) {
     let mut limit = TokenBucket::full(DATAGRAMS_PER_SEC);

@@ -20,6 +20,8 @@ mod clock;
 mod congestion;
 mod connection;
 mod connection_limiter;
+mod driver;
+mod endpoint;
 mod identity;
 #[cfg(feature = "lobby")]
 pub mod lobby;
@@ -30,7 +32,10 @@ pub mod middleman;
 mod monitor;
 mod pace;
 mod problem;
+#[cfg(any(feature = "peer", feature = "web"))]
+mod quinn_server;
 mod sender;
+mod served;
 mod server;
 mod token_bucket;
 mod tokens;
