@@ -345,6 +345,18 @@ impl<V: Planar> NetServer<V> {
     }
 }
 
+#[cfg(test)]
+impl<V: Planar> NetServer<V> {
+    /// Passes of the driver's thread so far.
+    pub(crate) fn passes(&self) -> u64 {
+        match &self.network {
+            Network::Driver(driver) => driver.thread.passes(),
+            #[cfg(feature = "web")]
+            Network::Quinn(_) => panic!("quinn's tasks make no passes"),
+        }
+    }
+}
+
 impl NetServerConfig {
     /// Opens the socket, and starts what drives it.
     #[cfg_attr(not(feature = "web"), expect(clippy::unused_self, reason = "the feature `web` needs it"))]

@@ -14,6 +14,8 @@ mod peer;
 mod port;
 #[cfg(feature = "lobby")]
 pub(crate) mod presence;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::UdpSocket;
@@ -40,7 +42,8 @@ pub(crate) struct DriverThread<V: Planar> {
     pub(crate) served: Arc<ServedSession<V>>,
     commands: mpsc::Sender<Command>,
     waker: Arc<SystemWaker>,
-    counters: Arc<Counters>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests read it"))]
+    passes: Arc<AtomicU64>,
     thread: Option<JoinHandle<bool>>,
 }
 
@@ -55,13 +58,6 @@ enum Command {
     Stop(Duration),
 }
 
-/// Work of the thread so far.
-#[derive(Debug, Default)]
-struct Counters {
-    passes: AtomicU64,
-    received: AtomicU64,
-}
-
 impl<V: Planar> DriverThread<V> {
     pub(crate) fn start(
         socket: UdpSocket,
@@ -70,8 +66,8 @@ impl<V: Planar> DriverThread<V> {
         served: Arc<ServedSession<V>>,
     ) -> io::Result<Self> {
         let (commands, asked) = mpsc::channel();
-        let counters = Arc::new(Counters::default());
-        let (inside, inside_counters) = (Arc::clone(&served), Arc::clone(&counters));
+        let passes = Arc::new(AtomicU64::new(0));
+        let (inside, counted) = (Arc::clone(&served), Arc::clone(&passes));
         let (opened, opening) = mpsc::channel();
         let run = move || {
             let port = match SystemPort::open(socket) {
@@ -80,11 +76,11 @@ impl<V: Planar> DriverThread<V> {
             };
             let _ = opened.send(Ok(port.waker()));
             let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(quic)), !port.may_fragment(), None);
-            Driver::new(port, Connections::new(endpoint, inside), asked, inside_counters).run()
+            Driver::new(port, Connections::new(endpoint, inside), asked, counted).run()
         };
         let thread = std::thread::Builder::new().name("fairpath-server".into()).spawn(run)?;
         let waker = opening.recv().map_err(io::Error::other)??;
-        Ok(Self { served, commands, waker, counters, thread: Some(thread) })
+        Ok(Self { served, commands, waker, passes, thread: Some(thread) })
     }
 
     /// Gives the game access to the session, and wakes the thread.
@@ -121,6 +117,12 @@ impl<V: Planar> DriverThread<V> {
         self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
     }
 
+    /// Passes so far.
+    #[cfg(test)]
+    pub(crate) fn passes(&self) -> u64 {
+        self.passes.load(Ordering::Relaxed)
+    }
+
     #[cfg(feature = "lobby")]
     pub(crate) fn hand_over(&self, packets: Arc<presence::LobbyPackets>) {
         self.ask(Command::Lobby(packets));
@@ -153,7 +155,7 @@ struct Driver<V: Planar, P: Port> {
     is_session_held: bool,
     session_deadline: Option<Instant>,
     stage: Stage,
-    counters: Arc<Counters>,
+    passes: Arc<AtomicU64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +187,7 @@ impl<V: Planar, P: Port> Driver<V, P> {
         port: P,
         connections: Connections<V>,
         commands: mpsc::Receiver<Command>,
-        counters: Arc<Counters>,
+        passes: Arc<AtomicU64>,
     ) -> Self {
         Self {
             waker: port.waker(),
@@ -199,7 +201,7 @@ impl<V: Planar, P: Port> Driver<V, P> {
             is_session_held: false,
             session_deadline: None,
             stage: Stage::Running,
-            counters,
+            passes,
         }
     }
 
@@ -217,7 +219,7 @@ impl<V: Planar, P: Port> Driver<V, P> {
     }
 
     fn pass(&mut self) {
-        self.counters.passes.fetch_add(1, Ordering::Relaxed);
+        self.passes.fetch_add(1, Ordering::Relaxed);
         self.take_commands();
         self.receive();
         self.connections.fire_timers();
@@ -245,20 +247,17 @@ impl<V: Planar, P: Port> Driver<V, P> {
     }
 
     fn receive(&mut self) {
-        let Self { port, connections, counters, .. } = self;
+        let Self { port, connections, .. } = self;
         #[cfg(feature = "lobby")]
         let lobby = self.lobby.as_ref();
         for _ in 0..RECEIVES_MAX {
-            let mut count = 0;
             let has_more = port.receive(|packet| {
-                count += 1;
                 #[cfg(feature = "lobby")]
                 if lobby.is_some_and(|lobby| lobby.take(&packet)) {
                     return;
                 }
                 connections.handle_packet(&packet);
             });
-            counters.received.fetch_add(count, Ordering::Relaxed);
             if !has_more {
                 break;
             }
