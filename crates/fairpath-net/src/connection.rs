@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW};
 use fairpath::session::{Budget, CloseReason};
+#[cfg(any(feature = "peer", feature = "web"))]
 use fairpath::time::Span;
 use quinn::VarInt;
 use rustls::pki_types::CertificateDer;
@@ -107,6 +108,22 @@ pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn:
     config
 }
 
+/// QUIC's round trip is measured at least this often. The session compares receipts with it.
+const ROUND_TRIP_EVERY: Duration = Duration::from_secs(1);
+/// A client may acknowledge this late. quinn-proto asks for no more than a round trip, or 25 ms if
+/// that is longer. The session's receipts acknowledge motion earlier, and QUIC repeats only messages.
+const ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(300);
+
+/// The settings of a server: clients acknowledge rarely, and are asked for a sign of life if they
+/// send nothing.
+pub(crate) fn server_transport_config(congestion: Congestion, budget: Budget) -> quinn::TransportConfig {
+    let mut config = transport_config(congestion, budget);
+    let mut acknowledgements = ack_frequency();
+    acknowledgements.max_ack_delay(Some(ACKNOWLEDGE_WITHIN));
+    config.keep_alive_interval(Some(ROUND_TRIP_EVERY)).ack_frequency_config(Some(acknowledgements));
+    config
+}
+
 /// Acknowledgements need few packets of their own: they ride on whatever leaves within the 25 ms
 /// that QUIC waits. A receiver acknowledges earlier only after a burst of ten packets.
 fn ack_frequency() -> quinn::AckFrequencyConfig {
@@ -132,25 +149,8 @@ impl Connection {
         Self { web: Some(web), ..quic }
     }
 
-    pub(crate) fn transport(&self) -> Transport {
-        #[cfg(feature = "web")]
-        if self.web.is_some() {
-            return Transport::WebTransport;
-        }
-        Transport::Quic
-    }
-
     pub(crate) fn address(&self) -> SocketAddr {
         self.quic.remote_address()
-    }
-
-    /// The fingerprint of the peer's certificate, if this end asked for one.
-    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
-        proven_fingerprint(self.quic.peer_identity())
-    }
-
-    pub(crate) fn round_trip(&self) -> Span {
-        Span::from_micros(i64::try_from(self.quic.rtt().as_micros()).unwrap_or(i64::MAX))
     }
 
     pub(crate) fn quic_statistics(&self) -> quinn::ConnectionStats {
@@ -198,17 +198,6 @@ impl Connection {
         Ok((SendStream::Quic(sending), ReceiveStream::Quic(receiving)))
     }
 
-    /// Waits for the ordered stream at the server's end. It exists once the client has written.
-    pub(crate) async fn accept_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
-        #[cfg(feature = "web")]
-        if let Some(web) = &self.web {
-            let (sending, receiving) = web.accept_bi().await?;
-            return Ok((SendStream::Web(sending), ReceiveStream::Web(receiving)));
-        }
-        let (sending, receiving) = self.quic.accept_bi().await?;
-        Ok((SendStream::Quic(sending), ReceiveStream::Quic(receiving)))
-    }
-
     /// Sends an unordered message on a stream of its own, so that it waits for no other message.
     pub(crate) async fn send_unordered(&self, bytes: &[u8]) -> Result<(), ConnectionLost> {
         let mut stream = self.open_unordered().await?;
@@ -247,6 +236,38 @@ impl Connection {
         self.quic.close_reason().map_or(ConnectionProblem::Lost, |error| {
             ConnectionProblem::of_quic(&error, self.closed_for.get().copied(), false)
         })
+    }
+}
+
+/// For a server on quinn.
+#[cfg(any(feature = "peer", feature = "web"))]
+impl Connection {
+    pub(crate) fn transport(&self) -> Transport {
+        #[cfg(feature = "web")]
+        if self.web.is_some() {
+            return Transport::WebTransport;
+        }
+        Transport::Quic
+    }
+
+    /// The fingerprint of the peer's certificate, if this end asked for one.
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
+        proven_fingerprint(self.quic.peer_identity())
+    }
+
+    pub(crate) fn round_trip(&self) -> Span {
+        Span::from_micros(i64::try_from(self.quic.rtt().as_micros()).unwrap_or(i64::MAX))
+    }
+
+    /// Waits for the ordered stream at the server's end. It exists once the client has written.
+    pub(crate) async fn accept_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
+        #[cfg(feature = "web")]
+        if let Some(web) = &self.web {
+            let (sending, receiving) = web.accept_bi().await?;
+            return Ok((SendStream::Web(sending), ReceiveStream::Web(receiving)));
+        }
+        let (sending, receiving) = self.quic.accept_bi().await?;
+        Ok((SendStream::Quic(sending), ReceiveStream::Quic(receiving)))
     }
 }
 

@@ -10,7 +10,9 @@ use fairpath::session::{ClientId, CloseReason, ConnectionId, Server, Token};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn::Endpoint;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
+#[cfg(feature = "web")]
+use tokio::sync::oneshot;
 
 use crate::background::{CHECK_EVERY, CLOSE_WITHIN};
 use crate::connection::{Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, listen};
@@ -18,6 +20,7 @@ use crate::connection::{Connection, ConnectionLost, Inbound, ReceiveStream, Send
 use crate::identity::Fingerprint;
 use crate::identity::unguessable;
 use crate::lock;
+#[cfg(feature = "web")]
 use crate::monitor::InFrame;
 use crate::pace::{Pause, pause};
 use crate::sender::{PeerSender, SendProgress, ServerOutbound};
@@ -63,6 +66,7 @@ impl<V: Planar> QuinnServer<V> {
         result
     }
 
+    #[cfg(feature = "web")]
     pub(crate) fn try_frame<R>(
         &self,
         turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R,
@@ -179,6 +183,7 @@ impl Senders {
 // ── the thread
 
 /// Serves until told to stop. Returns whether clients had confirmed everything.
+#[cfg(feature = "web")]
 pub(crate) async fn run<V: Planar>(
     shared: Arc<QuinnServer<V>>,
     endpoint: Endpoint,

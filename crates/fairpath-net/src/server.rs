@@ -20,7 +20,7 @@ use crate::background::Background;
 use crate::client::ConnectError;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::connection::{ALPN_NATIVE, Transport, transport_config};
+use crate::connection::{ALPN_NATIVE, Transport, server_transport_config};
 use crate::connection_limiter::Limits;
 use crate::driver::DriverThread;
 #[cfg(feature = "lobby")]
@@ -206,7 +206,7 @@ impl<V: Planar> NetServer<V> {
     /// Starts to serve a session.
     pub fn bind(config: NetServerConfig, session: Server<V>) -> Result<Self, BindError> {
         let served = Arc::new(ServedSession::new("NetServer", session, config.limits, config.clock));
-        let transport = transport_config(config.congestion, config.budget);
+        let transport = server_transport_config(config.congestion, config.budget);
         let (network, address) = config.open(transport, Arc::clone(&served))?;
         Ok(Self { network, served, address, identity: config.identity })
     }

@@ -70,7 +70,7 @@ fn a_thousand_idle_clients_share_their_wake_ups() {
     let connected = || server.with_session(|session, _| session.clients().count());
     while clients.len() < CLIENTS {
         // Not all at once: the receive buffer of a default system holds some hundred packets.
-        clients.extend((0..20).map(|_| join(&server, &thread)));
+        clients.extend((0..50).map(|_| join(&server, &thread)));
         while connected() < clients.len() {
             assert!(begin.elapsed() < PATIENCE, "{} of {CLIENTS} clients are in", connected());
             std::thread::sleep(Duration::from_millis(5));
