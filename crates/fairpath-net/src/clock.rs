@@ -31,6 +31,12 @@ impl Clock {
         SharedInstant::from_micros(self.micros())
     }
 
+    /// What the clock showed at this instant, as a server's shared time.
+    pub(crate) fn shared_at(&self, at: Instant) -> SharedInstant {
+        let since = at.saturating_duration_since(self.set_at);
+        SharedInstant::from_micros(self.showed_us + i64::try_from(since.as_micros()).unwrap_or(i64::MAX / 2))
+    }
+
     /// The current time, as a client's local time.
     pub fn local(&self) -> LocalInstant {
         LocalInstant::from_micros(self.micros())

@@ -11,6 +11,8 @@ mod admission;
 mod arena;
 #[path = "live/clock.rs"]
 mod clock;
+#[path = "live/driver.rs"]
+mod driver;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/life.rs"]

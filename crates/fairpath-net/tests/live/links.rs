@@ -7,11 +7,12 @@ use fairpath::session::ClientEvent;
 use fairpath_net::Transport;
 use fairpath_sim::{LinkConfig, Loss};
 
-use super::arena::{World, millis};
+use super::arena::{World, millis, server_session};
 
 /// Three clients fly and call for a while through this link.
 fn fly_through(link: LinkConfig, transport: Transport) -> World {
-    let mut world = World::new(link);
+    let accepts_web = transport == Transport::WebTransport;
+    let mut world = World::with(link, server_session(), |config| config.accepts_web = accepts_web);
     for _ in 0..3 {
         world.join_by(transport);
     }

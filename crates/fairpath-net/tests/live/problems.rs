@@ -10,10 +10,12 @@ use fairpath_net::lobby::{LobbyConfig, LobbyServer};
 use fairpath_net::middleman::LinkConfig;
 use fairpath_net::{
     ConnectError, ConnectionProblem, ConnectionState, Fingerprint, Identity, Limits, NetClient,
-    NetClientConfig, NetServer, NetServerConfig, Transport, Trust, new_epoch, unguessable_random,
+    NetClientConfig, NetServer, Transport, Trust, new_epoch, unguessable_random,
 };
 
-use super::arena::{World, any_port, classes, client_session, server_session, server_session_with, until};
+use super::arena::{
+    World, any_port, classes, client_session, server_config, server_session, server_session_with, until,
+};
 
 const WRONG: Fingerprint = Fingerprint([7; 32]);
 
@@ -52,7 +54,7 @@ fn until_failed(client: &NetClient<Vec2>, times: u32) -> Option<ConnectionProble
 
 #[test]
 fn a_certificate_that_is_not_the_expected_one() {
-    let world = World::new(LinkConfig::default());
+    let world = World::with(LinkConfig::default(), server_session(), |config| config.accepts_web = true);
     let server = world.server.address();
     let client = connect(server, pinned(WRONG));
     assert_eq!(problem(&client), ConnectionProblem::WrongPin);
@@ -115,7 +117,9 @@ fn a_server_without_room() {
     world.until("the seat is its own", |_| second.with_session(|session, _| session.is_connected()));
 
     let limits = Limits { per_address_max: 0, ..Limits::default() };
-    let world = World::with(LinkConfig::default(), server_session(), |config| config.limits = limits);
+    let world = World::with(LinkConfig::default(), server_session(), |config| {
+        (config.limits, config.accepts_web) = (limits, true);
+    });
     for transport in [Transport::Quic, Transport::WebTransport] {
         let config = NetClientConfig { transport, ..pinned(world.server.fingerprint()) };
         assert_eq!(problem(&connect(world.server.address(), config)), ConnectionProblem::LimitReached);
@@ -165,8 +169,7 @@ fn a_server_that_was_never_there_can_come_later() {
     let client = connect(address, config);
     assert_eq!(problem(&client), ConnectionProblem::NoAnswer);
     drop(placeholder);
-    let _server =
-        NetServer::bind(NetServerConfig::new(address, identity), server_session()).expect("its port");
+    let _server = NetServer::bind(server_config(address, identity), server_session()).expect("its port");
     until("it is in", || client.with_session(|session, _| session.is_connected()));
     assert_eq!(client.connection_state(), ConnectionState::Connected);
 }
