@@ -42,6 +42,17 @@ impl Clock {
         LocalInstant::from_micros(self.micros())
     }
 
+    /// What the clock showed at this instant, as local time.
+    pub(crate) fn local_at(&self, at: Instant) -> LocalInstant {
+        LocalInstant::from_micros(self.shared_at(at).as_micros())
+    }
+
+    /// The instant at which the clock shows this; at the earliest the one at which it was set.
+    pub(crate) fn instant_of(&self, local: LocalInstant) -> Instant {
+        let since = local.as_micros().saturating_sub(self.showed_us).max(0);
+        self.set_at + Duration::from_micros(since as u64)
+    }
+
     /// When the clock shows this many microseconds; now, if that is past.
     pub(crate) fn when(&self, micros: i64) -> Instant {
         let ahead = micros.saturating_sub(self.micros()).max(0);

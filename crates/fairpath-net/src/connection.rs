@@ -95,7 +95,7 @@ const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_M
 /// Space for one datagram of any size that fits into a packet, and never for two.
 const DATAGRAM_BUFFER_BYTES: usize = 2_048;
 /// Received unread datagrams: half a second of a full budget. The oldest are dropped first.
-const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
+pub(crate) const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
 /// QUIC closes a connection silent for this long. The session notices earlier, by its own timeout.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -142,6 +142,7 @@ fn link_status(sender: &PeerSender) -> LinkStatus {
         fingerprint: connection.fingerprint(),
         transport: connection.transport(),
         departures: sender.departures(),
+        sealed: None,
         quic: connection.quic_statistics(),
     }
 }

@@ -15,6 +15,7 @@ use crate::connection_limiter::{ConnectionLimiter, Limits};
 use crate::identity::Fingerprint;
 use crate::lock;
 use crate::monitor::{Held, InFrame, Monitor, Watched};
+use crate::sealed::LinkStatistics;
 use crate::sender::Departures;
 use crate::server::{AdmissionStatistics, EndedConnection, PeerStatus};
 
@@ -59,6 +60,7 @@ pub(crate) struct LinkStatus {
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) transport: Transport,
     pub(crate) departures: Departures,
+    pub(crate) sealed: Option<LinkStatistics>,
     pub(crate) quic: quinn_proto::ConnectionStats,
 }
 
@@ -183,6 +185,7 @@ impl<V: Planar> Served<V> {
             .collect();
         let status = |(id, link): (ConnectionId, LinkStatus)| {
             let client = clients.get(&id).copied();
+            let beside = link.sealed.unwrap_or_default();
             PeerStatus {
                 client,
                 address: link.address,
@@ -190,9 +193,10 @@ impl<V: Planar> Served<V> {
                 transport: link.transport,
                 session: client.and_then(|client| self.session.statistics(client)),
                 departures: link.departures,
+                sealed: link.sealed,
                 quic_round_trip: link.quic.path.rtt,
-                udp_bytes_sent: link.quic.udp_tx.bytes,
-                udp_bytes_received: link.quic.udp_rx.bytes,
+                udp_bytes_sent: link.quic.udp_tx.bytes + beside.bytes_sent,
+                udp_bytes_received: link.quic.udp_rx.bytes + beside.bytes_received,
                 quic_packets_lost: link.quic.path.lost_packets,
             }
         };

@@ -20,7 +20,7 @@ use crate::background::Background;
 use crate::client::ConnectError;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
-use crate::connection::{ALPN_NATIVE, Transport, server_transport_config};
+use crate::connection::{ALPN_NATIVE, ALPN_SEALED, Transport, server_transport_config};
 use crate::connection_limiter::Limits;
 use crate::driver::DriverThread;
 #[cfg(feature = "lobby")]
@@ -39,6 +39,7 @@ use crate::monitor::InFrame;
 use crate::problem::ConnectionProblem;
 #[cfg(feature = "web")]
 use crate::quinn_server::{self, QuinnServer};
+use crate::sealed::{LinkStatistics, SealedStatistics};
 use crate::sender::Departures;
 use crate::served::ServedSession;
 
@@ -163,13 +164,15 @@ pub struct PeerStatus {
     pub transport: Transport,
     /// The session's counters.
     pub session: Option<Statistics>,
-    /// How datagrams left.
+    /// How datagrams left, on either carrier.
     pub departures: Departures,
+    /// What was sent and received beside QUIC. `None` if the client does not know sealed datagrams.
+    pub sealed: Option<LinkStatistics>,
     /// The round trip as QUIC measures it.
     pub quic_round_trip: Duration,
-    /// UDP payload bytes sent, QUIC's own included.
+    /// UDP payload bytes sent, QUIC's own and sealed packets included.
     pub udp_bytes_sent: u64,
-    /// UDP payload bytes received, QUIC's own included.
+    /// UDP payload bytes received, QUIC's own and authentic sealed packets included.
     pub udp_bytes_received: u64,
     /// QUIC packets that are considered lost.
     pub quic_packets_lost: u64,
@@ -305,6 +308,20 @@ impl<V: Planar> NetServer<V> {
         self.served.admission_statistics()
     }
 
+    /// What [sealed](crate::sealed) datagrams have done, over all connections, and why sealed packets
+    /// were dropped. All zero at a server that accepts browsers, which offers none.
+    ///
+    /// # Panics
+    /// Inside [`frame`](Self::frame).
+    #[track_caller]
+    pub fn sealed_statistics(&self) -> SealedStatistics {
+        match &self.network {
+            Network::Driver(driver) => driver.thread.sealed_statistics(),
+            #[cfg(feature = "web")]
+            Network::Quinn(_) => SealedStatistics::default(),
+        }
+    }
+
     /// Announces this server at a lobby until the returned presence is dropped. The server connects
     /// from its own socket, so that the lobby sees the address that clients need. It fills in the
     /// current numbers of players and seats.
@@ -389,7 +406,9 @@ impl<V: Planar> DriverNetwork<V> {
         transport: quinn::TransportConfig,
         served: Arc<ServedSession<V>>,
     ) -> Result<(Network<V>, SocketAddr), BindError> {
-        let quic = quic_server_config(&config.identity, &[ALPN_NATIVE], None, transport)?;
+        // The first that the client knows is chosen.
+        let alpn = [ALPN_SEALED, ALPN_NATIVE];
+        let quic = quic_server_config(&config.identity, &alpn, None, transport)?;
         let (socket, address) = bind(config.listen)?;
         #[cfg(feature = "lobby")]
         let shared_socket = socket.try_clone().map_err(BindError::System)?;

@@ -14,6 +14,8 @@ use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, Incoming};
 use super::outbox::Outbox;
 use super::peer::{DatagramState, Peer};
 use super::port::{Packet, Port};
+use super::sealed::Tags;
+use crate::sealed::{PacketKind, SealedStatistics};
 use crate::served::{Served, ServedSession, Verdict};
 use crate::server::PeerStatus;
 
@@ -38,6 +40,9 @@ pub(super) struct Connections<V: Planar> {
     outbox: Outbox,
     /// Answers to packets that belong to no connection.
     response: Vec<u8>,
+    tags: Tags,
+    /// The sealed packet that is opened.
+    opening: Vec<u8>,
 }
 
 /// Packets that one connection sends in one pass, before others have their turn.
@@ -58,6 +63,8 @@ impl<V: Planar> Connections<V> {
             departing: Vec::new(),
             outbox: Outbox::default(),
             response: Vec::new(),
+            tags: Tags::default(),
+            opening: Vec::new(),
         }
     }
 
@@ -90,16 +97,34 @@ impl<V: Planar> Connections<V> {
         served.status(peers.map(|(id, peer)| (id, peer.status())))
     }
 
+    pub(super) fn sealed_statistics(&mut self) -> SealedStatistics {
+        self.tags.statistics(self.peers.iter_mut().flatten(), self.now)
+    }
+
     // ── in
 
     /// Sorts a packet by its first byte (RFC 9443).
     pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) {
-        match packet.bytes.first() {
-            // Not QUIC, whose fixed bit is set on every packet: nothing is greased. The place for
-            // other protocols on this socket.
-            None | Some(0x80..=0xBF) => {}
-            Some(_) => self.handle_quic(packet),
+        match PacketKind::of(packet.bytes) {
+            PacketKind::QuicLong | PacketKind::QuicShort => self.handle_quic(packet),
+            PacketKind::Sealed => self.handle_sealed(packet),
+            PacketKind::Other => {}
         }
+    }
+
+    /// Opens a sealed packet. The session reads its datagram with those of all others.
+    fn handle_sealed(&mut self, packet: &Packet<'_>) {
+        let Some(index) = self.tags.find(packet.bytes) else { return };
+        let Some(Some(peer)) = self.peers.get_mut(index) else { return };
+        let Some(sealed) = &mut peer.sealed else { return };
+        // The clock of a path does not run backwards, and those of packets may.
+        let at = packet.arrived_at.max(self.now).max(peer.arrived_at);
+        peer.arrived_at = at;
+        let has_datagram = sealed.handle_packet(packet, at, &mut self.opening);
+        if has_datagram && !std::mem::replace(&mut peer.is_in_arrivals, true) {
+            self.arrivals.push(index);
+        }
+        activate(&mut self.active, index, peer);
     }
 
     fn handle_quic(&mut self, packet: &Packet<'_>) {
@@ -111,7 +136,8 @@ impl<V: Planar> Connections<V> {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(index), event)) => {
                 let Some(Some(peer)) = self.peers.get_mut(index) else { return };
                 peer.connection.handle_event(event);
-                peer.arrived_at = at;
+                peer.arrived_at = at.max(peer.arrived_at);
+                peer.is_quic_due = true;
                 if !std::mem::replace(&mut peer.is_in_arrivals, true) {
                     self.arrivals.push(index);
                 }
@@ -166,8 +192,8 @@ impl<V: Planar> Connections<V> {
             }
             *deadline = None;
             let Some(peer) = &mut self.peers[index] else { continue };
-            peer.handle_timeout(&self.served, now);
-            if !std::mem::replace(&mut peer.is_in_arrivals, true) {
+            let is_news = peer.handle_timeout(&self.served, now);
+            if is_news && !std::mem::replace(&mut peer.is_in_arrivals, true) {
                 self.arrivals.push(index);
             }
             activate(&mut self.active, index, peer);
@@ -247,6 +273,7 @@ impl<V: Planar> Connections<V> {
                 continue;
             }
             settle_events(&mut self.endpoint, peer);
+            self.tags.settle(index, peer, self.served.clock, self.now);
             let is_done = fill(peer, &mut self.outbox, port, self.now);
             match peer.check_datagram() {
                 DatagramState::None | DatagramState::HeldBack => {}
@@ -303,12 +330,14 @@ fn settle_events(endpoint: &mut Endpoint, peer: &mut Peer) {
     while let Some(event) = peer.connection.poll_endpoint_events() {
         if let Some(event) = endpoint.handle_event(peer.handle, event) {
             peer.connection.handle_event(event);
+            peer.is_quic_due = true;
         }
     }
 }
 
 /// Makes packets of one connection. Returns whether there are no more.
 fn fill(peer: &mut Peer, outbox: &mut Outbox, port: &mut impl Port, now: Instant) -> bool {
+    peer.handle_turn(now);
     for _ in 0..PACKETS_PER_PEER {
         if outbox.is_full() {
             port.send(outbox);
@@ -317,7 +346,7 @@ fn fill(peer: &mut Peer, outbox: &mut Outbox, port: &mut impl Port, now: Instant
                 return false;
             }
         }
-        if !outbox.push(|bytes| peer.connection.poll_transmit(now, 1, bytes)) {
+        if !outbox.push(|bytes| peer.poll_transmit(now, bytes)) {
             return true;
         }
     }

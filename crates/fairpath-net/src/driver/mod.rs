@@ -14,6 +14,7 @@ mod peer;
 mod port;
 #[cfg(feature = "lobby")]
 pub(crate) mod presence;
+mod sealed;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ use quinn_proto::{Endpoint, EndpointConfig, ServerConfig};
 
 use crate::background::{CHECK_EVERY, CLOSE_WITHIN};
 use crate::monitor::InFrame;
+use crate::sealed::SealedStatistics;
 use crate::served::{Served, ServedSession};
 use crate::server::PeerStatus;
 use connections::Connections;
@@ -51,6 +53,7 @@ pub(crate) struct DriverThread<V: Planar> {
 #[derive(Debug)]
 enum Command {
     Status(mpsc::Sender<Vec<PeerStatus>>),
+    Sealed(mpsc::Sender<SealedStatistics>),
     /// Hands packets of a lobby to the endpoint that connects to it.
     #[cfg(feature = "lobby")]
     Lobby(Arc<presence::LobbyPackets>),
@@ -107,6 +110,15 @@ impl<V: Planar> DriverThread<V> {
         let (answer, answered) = mpsc::channel();
         self.ask(Command::Status(answer));
         // A thread that has ended has no connections.
+        answered.recv().unwrap_or_default()
+    }
+
+    #[track_caller]
+    pub(crate) fn sealed_statistics(&self) -> SealedStatistics {
+        // A call inside `frame` shall behave like `status`.
+        drop(self.served.inner.lock_for("sealed_statistics"));
+        let (answer, answered) = mpsc::channel();
+        self.ask(Command::Sealed(answer));
         answered.recv().unwrap_or_default()
     }
 
@@ -236,6 +248,8 @@ impl<V: Planar, P: Port> Driver<V, P> {
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Status(answer) => self.unanswered.push(answer),
+                // A caller that does not wait any more needs no answer.
+                Command::Sealed(answer) => drop(answer.send(self.connections.sealed_statistics())),
                 #[cfg(feature = "lobby")]
                 Command::Lobby(packets) => self.lobby = Some(packets),
                 Command::Stop(within) => {

@@ -10,15 +10,17 @@ use fairpath::session::{ClientId, CloseReason, ConnectionId, Server, Token};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Planar;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionHandle, Dir, Event, ReadError, StreamEvent, StreamId, VarInt,
-    WriteError,
+    Connection, ConnectionError, ConnectionHandle, Dir, Event, ReadError, StreamEvent, StreamId, Transmit,
+    VarInt, WriteError,
 };
 
+use super::sealed::{self, SealedPeer};
 use crate::connection::{
     DATAGRAMS_PER_SEC, Transport, UNORDERED_BYTES_MAX, close_reason, proven_fingerprint,
 };
 use crate::identity::unguessable;
 use crate::problem::ConnectionProblem;
+use crate::sealed::ControlDatagram;
 use crate::sender::{Departures, Outbound, ServerOutbound};
 use crate::served::{LinkStatus, Served, ServedSession};
 use crate::server::EndedConnection;
@@ -37,6 +39,14 @@ pub(super) struct Peer {
     handed_at: Option<Instant>,
     is_held_back: bool,
     departures: Departures,
+    /// Whether the last datagram was handed to QUIC.
+    is_datagram_in_quic: bool,
+    /// Carries datagrams beside QUIC, if the client knows how.
+    pub(super) sealed: Option<Box<SealedPeer>>,
+    /// Whether it was decided if the client is offered sealed datagrams.
+    pub(super) is_offer_decided: bool,
+    /// Whether QUIC may have packets to send.
+    pub(super) is_quic_due: bool,
     /// When the last packet arrived.
     pub(super) arrived_at: Instant,
     /// Whether the driver's list of connections with something to deliver has this one.
@@ -82,6 +92,8 @@ struct UnorderedRest {
 enum Carrier {
     /// In a QUIC datagram of at most this many bytes.
     Quic { bytes_max: usize },
+    /// In a sealed packet, at most this many bytes.
+    Sealed { bytes_max: usize },
 }
 
 /// Least time between two round trips that the session is given: several per half-life of its
@@ -106,6 +118,10 @@ impl Peer {
             handed_at: None,
             is_held_back: false,
             departures: Departures::default(),
+            is_datagram_in_quic: false,
+            sealed: None,
+            is_offer_decided: false,
+            is_quic_due: true,
             arrived_at: now,
             is_in_arrivals: false,
             is_in_active: false,
@@ -120,22 +136,31 @@ impl Peer {
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub(super) fn poll_deadline(&mut self) -> Option<Instant> {
         let greeting = if let Stage::Greeting(until) = self.stage { Some(until) } else { None };
-        greeting.into_iter().chain(self.connection.poll_timeout()).min()
+        let sealed = self.sealed.as_ref().and_then(|sealed| sealed.poll_deadline());
+        [greeting, self.connection.poll_timeout(), sealed].into_iter().flatten().min()
     }
 
-    pub(super) fn handle_timeout<V: Planar>(&mut self, shared: &ServedSession<V>, now: Instant) {
-        self.connection.handle_timeout(now);
+    /// Returns whether the session may have to hear of it.
+    pub(super) fn handle_timeout<V: Planar>(&mut self, shared: &ServedSession<V>, now: Instant) -> bool {
+        let is_quic_due = self.connection.poll_timeout().is_some_and(|at| at <= now);
+        if is_quic_due {
+            self.connection.handle_timeout(now);
+            self.is_quic_due = true;
+        }
         if let Stage::Greeting(until) = self.stage
             && until <= now
         {
             // A slow link deserves another attempt, which this reason permits.
             self.close(CloseReason::NoGreeting, shared, now);
+            return true;
         }
+        is_quic_due
     }
 
     /// Closes the connection from this end.
     pub(super) fn close<V: Planar>(&mut self, reason: CloseReason, shared: &ServedSession<V>, now: Instant) {
         self.connection.close(now, VarInt::from_u32(reason.code().into()), reason.to_string().into());
+        self.is_quic_due = true;
         let error = ConnectionError::LocallyClosed;
         self.end(ConnectionProblem::of_quic(&error, Some(reason), false), shared);
     }
@@ -172,6 +197,7 @@ impl Peer {
             fingerprint: proven_fingerprint(self.connection.crypto_session().peer_identity()),
             transport: Transport::Quic,
             departures: self.departures,
+            sealed: self.sealed.as_ref().map(|sealed| sealed.statistics()),
             quic: self.connection.stats(),
         }
     }
@@ -188,9 +214,10 @@ impl Peer {
         served: &mut Served<V>,
         now: Instant,
     ) -> bool {
-        let mut is_news = false;
+        let mut is_news = self.deliver_sealed(shared, served, now);
         let at = served.advance(shared.clock.shared_at(self.arrived_at));
         while let Some(event) = self.connection.poll() {
+            self.is_quic_due = true;
             is_news |= match event {
                 Event::ConnectionLost { reason } => self.on_lost(&reason, shared, served, at),
                 Event::DatagramReceived => self.deliver_datagrams(&mut served.session, at, now),
@@ -217,6 +244,24 @@ impl Peer {
         true
     }
 
+    /// Hands over datagrams that arrived sealed.
+    fn deliver_sealed<V: Planar>(
+        &mut self,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        now: Instant,
+    ) -> bool {
+        let (Stage::Session(link), Some(sealed)) = (&mut self.stage, &mut self.sealed) else { return false };
+        let mut is_news = false;
+        sealed.unread.drain(|datagram, arrived_at| {
+            let at = served.advance(shared.clock.shared_at(arrived_at));
+            if link.takes_datagram(now) {
+                is_news |= served.session.handle_datagram(link.id, datagram, at);
+            }
+        });
+        is_news
+    }
+
     fn deliver_datagrams<V: Planar>(
         &mut self,
         session: &mut Server<V>,
@@ -227,7 +272,8 @@ impl Peer {
         let Stage::Session(link) = &mut self.stage else { return false };
         let mut is_news = false;
         while let Some(bytes) = self.connection.datagrams().recv() {
-            if link.datagram_limit.take_at(now, 1.0, DATAGRAMS_PER_SEC, DATAGRAMS_PER_SEC) {
+            let is_control = self.sealed.is_some() && ControlDatagram::is_control(&bytes);
+            if link.takes_datagram(now) && !is_control {
                 is_news |= session.handle_datagram(link.id, &bytes, at);
             }
         }
@@ -356,6 +402,13 @@ impl Peer {
     }
 }
 
+impl Link {
+    /// Counts a datagram. Returns false if it is beyond the limit.
+    fn takes_datagram(&mut self, now: Instant) -> bool {
+        self.datagram_limit.take_at(now, 1.0, DATAGRAMS_PER_SEC, DATAGRAMS_PER_SEC)
+    }
+}
+
 /// Reads the ordered stream. It must not end before its connection.
 fn read_ordered<V: Planar>(
     connection: &mut Connection,
@@ -418,6 +471,7 @@ impl Peer {
         let outbound = &mut ServerOutbound { session, id, now };
         let mut has_sent = self.pump_ordered(outbound);
         has_sent |= self.pump_unordered(outbound);
+        self.is_quic_due |= has_sent;
         has_sent |= self.pump_datagram(outbound, handed_at);
         has_sent
     }
@@ -475,21 +529,58 @@ impl Peer {
         if self.handed_at.is_some() {
             return false;
         }
-        match self.carrier() {
-            Some(Carrier::Quic { bytes_max }) => {
-                let Some(bytes) = outbound.poll_datagram(bytes_max) else { return false };
-                // If the path has just become narrower, the datagram is lost.
-                let _ = self.connection.datagrams().send(bytes.into(), true);
-                self.handed_at = Some(handed_at);
-                true
-            }
-            None => false,
+        let Some(carrier) = self.carrier(handed_at) else { return false };
+        let (Carrier::Quic { bytes_max } | Carrier::Sealed { bytes_max }) = carrier;
+        let Some(bytes) = outbound.poll_datagram(bytes_max) else { return false };
+        self.handed_at = Some(handed_at);
+        match (carrier, &mut self.sealed) {
+            // It is sealed when it leaves, without the session's mutex.
+            (Carrier::Sealed { .. }, Some(sealed)) => sealed.outgoing = Some(bytes),
+            _ => self.send_in_quic(bytes),
         }
+        true
     }
 
     /// How the next datagram of the session leaves. `None` if the client accepts no datagrams.
-    fn carrier(&mut self) -> Option<Carrier> {
+    fn carrier(&mut self, now: Instant) -> Option<Carrier> {
+        if self.sealed.as_mut().is_some_and(|sealed| sealed.is_in_use(now)) {
+            return Some(Carrier::Sealed { bytes_max: sealed::datagram_bytes_max(&self.connection) });
+        }
         self.connection.datagrams().max_size().map(|bytes_max| Carrier::Quic { bytes_max })
+    }
+
+    fn send_in_quic(&mut self, bytes: Vec<u8>) {
+        // If the path has just become narrower, the datagram is lost.
+        let _ = self.connection.datagrams().send(bytes.into(), true);
+        self.is_datagram_in_quic = true;
+        self.is_quic_due = true;
+    }
+
+    /// Does what is due beside QUIC, before packets are made.
+    pub(super) fn handle_turn(&mut self, now: Instant) {
+        if let Some(sealed) = &mut self.sealed {
+            self.is_quic_due |= sealed.handle_turn(&mut self.connection, now);
+        }
+    }
+
+    /// Makes the next packet: sealed ones first, then QUIC's.
+    pub(super) fn poll_transmit(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<Transmit> {
+        if let Some(sealed) = &mut self.sealed {
+            if let Some(destination) = sealed.poll_transmit(now, packet) {
+                let (size, src_ip) = (packet.len(), self.connection.local_ip());
+                return Some(Transmit { destination, ecn: None, size, segment_size: None, src_ip });
+            }
+            // The client has just become silent on the sealed path, or the keys are used up.
+            if let Some(bytes) = sealed.outgoing.take() {
+                self.send_in_quic(bytes);
+            }
+        }
+        if !self.is_quic_due {
+            return None;
+        }
+        let transmit = self.connection.poll_transmit(now, 1, packet);
+        self.is_quic_due = transmit.is_some();
+        transmit
     }
 
     /// After packets were made: whether the last datagram is in one of them.
@@ -497,7 +588,9 @@ impl Peer {
         if self.handed_at.is_none() {
             return DatagramState::None;
         }
-        if self.connection.datagrams().send_buffer_space() < self.empty_buffer_space {
+        let is_in_quic = self.is_datagram_in_quic
+            && self.connection.datagrams().send_buffer_space() < self.empty_buffer_space;
+        if is_in_quic || self.sealed.as_ref().is_some_and(|sealed| sealed.outgoing.is_some()) {
             self.is_held_back = true;
             return DatagramState::HeldBack;
         }
@@ -507,6 +600,7 @@ impl Peer {
     /// Counts the last datagram, which has left.
     pub(super) fn count_departure(&mut self, now: Instant) {
         let Some(handed_at) = self.handed_at.take() else { return };
+        self.is_datagram_in_quic = false;
         let is_held_back = std::mem::take(&mut self.is_held_back);
         self.departures.count(now.saturating_duration_since(handed_at), is_held_back);
     }
