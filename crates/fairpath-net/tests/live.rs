@@ -27,5 +27,7 @@ mod mesh;
 mod problems;
 #[path = "live/relay.rs"]
 mod relay;
+#[path = "live/sealed.rs"]
+mod sealed;
 #[path = "live/siege.rs"]
 mod siege;
