@@ -376,7 +376,6 @@ impl<V: Planar> NetServer<V> {
 
 impl NetServerConfig {
     /// Opens the socket, and starts what drives it.
-    #[cfg_attr(not(feature = "web"), expect(clippy::unused_self, reason = "the feature `web` needs it"))]
     fn open<V: Planar>(
         &self,
         transport: quinn::TransportConfig,
