@@ -20,8 +20,9 @@ fn copies(score: &BudgetScore, reason: CopyReason) -> [f64; 2] {
 #[test]
 fn broadcast_sends_claims_and_every_bullet_once() {
     let score = scene(SceneScheduler::new(SchedulerChoice::Broadcast, 1.0)).play();
-    // The farthest ship is 420 ms away: half of 80 u/s² for that long is 7 units.
-    assert!(score.ships.worst_p95() < 7.0, "{:?}", score.ships);
+    // The farthest ship is 420 ms away: half of 80 u/s² for that long is 7 units, and as much again
+    // for a thrust that turned round.
+    assert!(score.ships.worst_p95() < 14.0, "{:?}", score.ships);
     assert!(score.ships.missing_ratio == 0.0, "every ship is known");
     let [_, bullets] = copies(&score, CopyReason::Birth);
     // Two others fire two a second on average.
