@@ -16,6 +16,8 @@ mod port;
 pub(crate) mod presence;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "web")]
+mod web;
 
 use std::io;
 use std::net::UdpSocket;

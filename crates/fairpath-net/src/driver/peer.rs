@@ -14,6 +14,8 @@ use quinn_proto::{
     WriteError,
 };
 
+#[cfg(feature = "web")]
+use super::web::{self, Sorted, Web, WebEnded};
 use crate::connection::{
     DATAGRAMS_PER_SEC, Transport, UNORDERED_BYTES_MAX, close_reason, proven_fingerprint,
 };
@@ -28,6 +30,9 @@ use crate::token_bucket::TokenBucket;
 pub(super) struct Peer {
     pub(super) connection: Connection,
     pub(super) handle: ConnectionHandle,
+    /// HTTP/3, if the client is a browser.
+    #[cfg(feature = "web")]
+    web: Option<Box<Web>>,
     /// The address that the limiter counts this connection under. The client may move.
     counted_as: IpAddr,
     stage: Stage,
@@ -82,6 +87,9 @@ struct UnorderedRest {
 enum Carrier {
     /// In a QUIC datagram of at most this many bytes.
     Quic { bytes_max: usize },
+    /// In a datagram of the WebTransport session.
+    #[cfg(feature = "web")]
+    Web { bytes_max: usize },
 }
 
 /// Least time between two round trips that the session is given: several per half-life of its
@@ -101,6 +109,8 @@ impl Peer {
             empty_buffer_space: connection.datagrams().send_buffer_space(),
             connection,
             handle,
+            #[cfg(feature = "web")]
+            web: None,
             counted_as,
             stage: Stage::Greeting(greeting_until),
             handed_at: None,
@@ -170,10 +180,31 @@ impl Peer {
         LinkStatus {
             address: self.connection.remote_address(),
             fingerprint: proven_fingerprint(self.connection.crypto_session().peer_identity()),
-            transport: Transport::Quic,
+            transport: self.transport(),
             departures: self.departures,
             quic: self.connection.stats(),
         }
+    }
+}
+
+impl Peer {
+    fn transport(&self) -> Transport {
+        #[cfg(feature = "web")]
+        if self.web.is_some() {
+            return Transport::WebTransport;
+        }
+        Transport::Quic
+    }
+
+    #[cfg(feature = "web")]
+    fn is_web(&self) -> bool {
+        self.web.is_some()
+    }
+
+    #[cfg(not(feature = "web"))]
+    #[expect(clippy::unused_self, reason = "the feature `web` needs it")]
+    fn is_web(&self) -> bool {
+        false
     }
 }
 
@@ -195,11 +226,30 @@ impl Peer {
                 Event::ConnectionLost { reason } => self.on_lost(&reason, shared, served, at),
                 Event::DatagramReceived => self.deliver_datagrams(&mut served.session, at, now),
                 Event::Stream(event) => self.on_stream_event(event, shared, served, at, now),
-                Event::HandshakeDataReady | Event::Connected | Event::DatagramsUnblocked => false,
+                Event::Connected => self.on_connected(shared, now),
+                Event::HandshakeDataReady | Event::DatagramsUnblocked => false,
             };
         }
         self.measure(&mut served.session, now);
         is_news
+    }
+
+    #[cfg(not(feature = "web"))]
+    #[expect(clippy::unused_self, reason = "the feature `web` needs it")]
+    fn on_connected<V: Planar>(&mut self, _: &ServedSession<V>, _: Instant) -> bool {
+        false
+    }
+
+    /// A browser is told the settings of HTTP/3 first.
+    #[cfg(feature = "web")]
+    fn on_connected<V: Planar>(&mut self, shared: &ServedSession<V>, now: Instant) -> bool {
+        if web::is_web(&self.connection) {
+            self.web = Web::open(&mut self.connection).map(Box::new);
+            if self.web.is_none() {
+                self.close(CloseReason::Malformed, shared, now);
+            }
+        }
+        false
     }
 
     fn on_lost<V: Planar>(
@@ -227,6 +277,10 @@ impl Peer {
         let Stage::Session(link) = &mut self.stage else { return false };
         let mut is_news = false;
         while let Some(bytes) = self.connection.datagrams().recv() {
+            #[cfg(feature = "web")]
+            let Some(bytes) = self.web.as_ref().map_or(Some(bytes.clone()), |web| web.unwrap(&bytes)) else {
+                continue;
+            };
             if link.datagram_limit.take_at(now, 1.0, DATAGRAMS_PER_SEC, DATAGRAMS_PER_SEC) {
                 is_news |= session.handle_datagram(link.id, &bytes, at);
             }
@@ -242,7 +296,18 @@ impl Peer {
         at: SharedInstant,
         now: Instant,
     ) -> bool {
+        #[cfg(feature = "web")]
+        if self.is_web() {
+            match event {
+                StreamEvent::Opened { dir } => {
+                    self.sort_streams(Some(dir), None, shared, served, at, now);
+                }
+                StreamEvent::Readable { id } => self.sort_streams(None, Some(id), shared, served, at, now),
+                _ => {}
+            }
+        }
         let violation = match event {
+            StreamEvent::Opened { .. } if self.is_web() => None,
             StreamEvent::Opened { dir: Dir::Bi } => self.accept_ordered(shared, served, at, now),
             StreamEvent::Opened { dir: Dir::Uni } => self.accept_unordered(&mut served.session, at),
             StreamEvent::Readable { id } => self.read(id, &mut served.session, at),
@@ -273,6 +338,24 @@ impl Peer {
             return None;
         }
         let ordered = self.connection.streams().accept(Dir::Bi)?;
+        self.begin_session(ordered, shared, served, at, now)?;
+        // Unordered messages and datagrams may have overtaken the greeting.
+        let violation = self
+            .read(ordered, &mut served.session, at)
+            .or_else(|| self.accept_unordered(&mut served.session, at));
+        self.deliver_datagrams(&mut served.session, at, now);
+        violation
+    }
+
+    /// Begins a session on its ordered stream. `None` if there is no room for it.
+    fn begin_session<V: Planar>(
+        &mut self,
+        ordered: StreamId,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) -> Option<()> {
         shared.on_handshake_over(self.counted_as, false);
         let Some(id) = served.session.handle_connected(Token(unguessable()), at) else {
             self.stage = Stage::Ended;
@@ -291,12 +374,7 @@ impl Peer {
             datagram_limit: TokenBucket::full(DATAGRAMS_PER_SEC),
             measured_at: None,
         }));
-        // Unordered messages and datagrams may have overtaken the greeting.
-        let violation = self
-            .read(ordered, &mut served.session, at)
-            .or_else(|| self.accept_unordered(&mut served.session, at));
-        self.deliver_datagrams(&mut served.session, at, now);
-        violation
+        Some(())
     }
 
     fn accept_unordered<V: Planar>(
@@ -344,6 +422,97 @@ impl Peer {
             link.unordered_rest = None;
         }
         (id == link.ordered).then_some(CloseReason::OutOfPlace)
+    }
+
+    /// Finds out what a browser's streams are: the new ones of a kind, or a readable one.
+    #[cfg(feature = "web")]
+    fn sort_streams<V: Planar>(
+        &mut self,
+        opened: Option<Dir>,
+        readable: Option<StreamId>,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) {
+        let Some(web) = &mut self.web else { return };
+        if let Some(dir) = opened {
+            web.accept(&mut self.connection, dir);
+        }
+        let had_session = web.has_session();
+        let ids = readable.map_or_else(|| web.unsorted(), |id| vec![id]);
+        let is_on = self.sort_each(&ids, shared, served, at, now);
+        let Some(web) = &self.web else { return };
+        if is_on && !had_session && web.has_session() {
+            // Streams of the session may have overtaken its request.
+            let ids = web.unsorted();
+            self.sort_each(&ids, shared, served, at, now);
+        }
+    }
+
+    /// Returns false if the connection is over.
+    #[cfg(feature = "web")]
+    fn sort_each<V: Planar>(
+        &mut self,
+        ids: &[StreamId],
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) -> bool {
+        ids.iter().all(|id| {
+            let Some(web) = &mut self.web else { return false };
+            let sorted = web.sort(&mut self.connection, *id);
+            self.on_sorted(sorted, shared, served, at, now).is_ok()
+        })
+    }
+
+    #[cfg(feature = "web")]
+    fn on_sorted<V: Planar>(
+        &mut self,
+        sorted: Result<Sorted, WebEnded>,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) -> Result<(), WebEnded> {
+        match sorted {
+            Ok(Sorted::Nothing) => {}
+            Ok(Sorted::Ordered(id, first)) => {
+                // Further streams stay unread, and flow control bounds what they hold.
+                if matches!(self.stage, Stage::Greeting(_))
+                    && self.begin_session(id, shared, served, at, now).is_some()
+                    && let Stage::Session(link) = &mut self.stage
+                {
+                    served.session.handle_stream(link.id, &first, at);
+                    link.client = served.session.client_on(link.id);
+                    self.deliver_datagrams(&mut served.session, at, now);
+                }
+            }
+            Ok(Sorted::Unordered(id, first)) => {
+                if let Stage::Session(link) = &mut self.stage {
+                    link.unordered_unread.insert(id, first);
+                    if let Some(reason) = self.read(id, &mut served.session, at) {
+                        let session = self.id();
+                        self.throw_out(reason, shared, now);
+                        session.inspect(|id| served.session.handle_disconnected(*id, None, at));
+                    }
+                }
+            }
+            Ok(Sorted::Message(bytes)) => {
+                if let Some(id) = self.id() {
+                    served.session.handle_unordered(id, &bytes, at);
+                }
+            }
+            Err(WebEnded) => {
+                let session = self.id();
+                self.connection.close(now, web::NO_ERROR, Bytes::new());
+                self.end(ConnectionProblem::of_quic(&ConnectionError::LocallyClosed, None, false), shared);
+                session.inspect(|id| served.session.handle_disconnected(*id, None, at));
+                return Err(WebEnded);
+            }
+        }
+        Ok(())
     }
 
     fn measure<V: Planar>(&mut self, session: &mut Server<V>, now: Instant) {
@@ -445,7 +614,15 @@ impl Peer {
         let mut has_sent = false;
         loop {
             let waiting = link.unordered_rest.take();
-            let next = || Some(UnorderedRest { stream: None, bytes: outbound.poll_unordered()?.into() });
+            #[cfg(feature = "web")]
+            let prefix = self.web.as_ref().map(|web| web.message_prefix());
+            #[cfg(not(feature = "web"))]
+            let prefix: Option<Vec<u8>> = None;
+            let next = || {
+                let bytes = outbound.poll_unordered()?;
+                let bytes = prefix.map_or_else(|| bytes.clone(), |prefix| [&prefix[..], &bytes].concat());
+                Some(UnorderedRest { stream: None, bytes: bytes.into() })
+            };
             let Some(mut message) = waiting.or_else(next) else { return has_sent };
             let stream = message.stream.or_else(|| self.connection.streams().open(Dir::Uni));
             message.stream = stream;
@@ -483,13 +660,27 @@ impl Peer {
                 self.handed_at = Some(handed_at);
                 true
             }
+            #[cfg(feature = "web")]
+            Some(Carrier::Web { bytes_max }) => {
+                let Some(bytes) = outbound.poll_datagram(bytes_max) else { return false };
+                if let Some(bytes) = self.web.as_ref().and_then(|web| web.wrap(&bytes)) {
+                    let _ = self.connection.datagrams().send(bytes, true);
+                }
+                self.handed_at = Some(handed_at);
+                true
+            }
             None => false,
         }
     }
 
     /// How the next datagram of the session leaves. `None` if the client accepts no datagrams.
     fn carrier(&mut self) -> Option<Carrier> {
-        self.connection.datagrams().max_size().map(|bytes_max| Carrier::Quic { bytes_max })
+        let bytes_max = self.connection.datagrams().max_size()?;
+        #[cfg(feature = "web")]
+        if let Some(web) = &self.web {
+            return Some(Carrier::Web { bytes_max: bytes_max.checked_sub(web.datagram_prefix()?)? });
+        }
+        Some(Carrier::Quic { bytes_max })
     }
 
     /// After packets were made: whether the last datagram is in one of them.

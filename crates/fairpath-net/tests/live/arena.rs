@@ -82,7 +82,7 @@ pub(crate) fn client_session() -> Client<Vec2> {
 /// A server for native clients, which has a driver of its own. Scenarios with browsers set
 /// `accepts_web`.
 pub(crate) fn server_config(address: SocketAddr, identity: Identity) -> NetServerConfig {
-    NetServerConfig { accepts_web: false, ..NetServerConfig::new(address, identity) }
+    NetServerConfig::new(address, identity)
 }
 
 pub(crate) fn any_port() -> SocketAddr {
