@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW};
 use fairpath::session::{Budget, CloseReason};
-#[cfg(any(feature = "peer", feature = "web"))]
+#[cfg(feature = "peer")]
 use fairpath::time::Span;
 use quinn::VarInt;
 use quinn::crypto::rustls::HandshakeData;
@@ -27,7 +27,7 @@ pub(crate) const ALPN_NATIVE: &[u8] = b"fairpath/1";
 /// The same, with [sealed](crate::sealed) datagrams where the server offers them.
 pub(crate) const ALPN_SEALED: &[u8] = b"fairpath/2";
 #[cfg(feature = "web")]
-pub(crate) const ALPN_WEB: &[u8] = wtransport::tls::WEBTRANSPORT_ALPN;
+pub(crate) const ALPN_WEB: &[u8] = wtransport_proto::WEBTRANSPORT_ALPN;
 
 /// The protocol that a connection uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,7 +282,7 @@ impl Connection {
 }
 
 /// For a server on quinn.
-#[cfg(any(feature = "peer", feature = "web"))]
+#[cfg(feature = "peer")]
 impl Connection {
     pub(crate) fn transport(&self) -> Transport {
         #[cfg(feature = "web")]

@@ -37,7 +37,7 @@ const UNREAD_BYTES: usize = 2 * 1024 * 1024;
 const RESET_EVERY: Duration = Duration::from_millis(1);
 
 /// Opens a socket, an endpoint on it, and a runtime for the one thread that drives both.
-#[cfg(any(feature = "lobby", feature = "web"))]
+#[cfg(feature = "lobby")]
 pub(crate) fn open_endpoint(
     listen: SocketAddr,
     identity: &Identity,

@@ -34,7 +34,7 @@ pub mod middleman;
 mod monitor;
 mod pace;
 mod problem;
-#[cfg(any(feature = "peer", feature = "web"))]
+#[cfg(feature = "peer")]
 mod quinn_server;
 pub mod sealed;
 mod sender;

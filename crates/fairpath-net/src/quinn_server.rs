@@ -1,4 +1,4 @@
-//! A server on quinn's tasks: for peers of a mesh, and for servers that accept browsers.
+//! A server on quinn's tasks, for peers of a mesh.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,17 +11,11 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn::Endpoint;
 use tokio::sync::Notify;
-#[cfg(feature = "web")]
-use tokio::sync::oneshot;
 
 use crate::background::{CHECK_EVERY, CLOSE_WITHIN};
 use crate::connection::{Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, listen};
-#[cfg(feature = "peer")]
-use crate::identity::Fingerprint;
-use crate::identity::unguessable;
+use crate::identity::{Fingerprint, unguessable};
 use crate::lock;
-#[cfg(feature = "web")]
-use crate::monitor::InFrame;
 use crate::pace::{Pause, pause};
 use crate::sender::{PeerSender, SendProgress, ServerOutbound};
 use crate::served::{LinkStatus, ServedSession, Verdict};
@@ -66,16 +60,6 @@ impl<V: Planar> QuinnServer<V> {
         result
     }
 
-    #[cfg(feature = "web")]
-    pub(crate) fn try_frame<R>(
-        &self,
-        turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R,
-    ) -> Result<R, InFrame> {
-        let result = self.served.try_with(turn)?;
-        self.hurry();
-        Ok(result)
-    }
-
     fn hurry(&self) {
         self.wake.notify_one();
         self.hurry.notify_one();
@@ -95,7 +79,6 @@ impl<V: Planar> QuinnServer<V> {
     }
 
     /// Dismisses the clients that have the key of this certificate.
-    #[cfg(feature = "peer")]
     pub(crate) fn dismiss(&self, fingerprint: Fingerprint) {
         let theirs = |peer: &PeerStatus| peer.fingerprint == Some(fingerprint);
         let clients: Vec<ClientId> =
@@ -183,18 +166,6 @@ impl Senders {
 
 // ── the thread
 
-/// Serves until told to stop. Returns whether clients had confirmed everything.
-#[cfg(feature = "web")]
-pub(crate) async fn run<V: Planar>(
-    shared: Arc<QuinnServer<V>>,
-    endpoint: Endpoint,
-    stop: oneshot::Receiver<Duration>,
-) -> bool {
-    serve(&shared, &endpoint);
-    let within = stop.await.unwrap_or_default();
-    finish(&shared, &endpoint, within).await
-}
-
 pub(crate) fn serve<V: Planar>(shared: &Arc<QuinnServer<V>>, endpoint: &Endpoint) {
     tokio::spawn(accept(Arc::clone(shared), endpoint.clone()));
     tokio::spawn(drive(Arc::clone(shared)));
@@ -281,8 +252,8 @@ async fn receive<V: Planar>(shared: Arc<QuinnServer<V>>, incoming: quinn::Incomi
 /// [`HELLO_WITHIN`].
 async fn greet(incoming: quinn::Incoming) -> Result<(Connection, SendStream, ReceiveStream), ConnectionLost> {
     let deadline = tokio::time::Instant::now() + Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
-    let connecting = handshake(incoming.accept()?);
-    let connection = tokio::time::timeout_at(deadline, connecting).await.map_err(|_| ConnectionLost)??;
+    let connected = tokio::time::timeout_at(deadline, incoming.accept()?).await;
+    let connection = Connection::quic(connected.map_err(|_| ConnectionLost)??);
     match tokio::time::timeout_at(deadline, connection.accept_stream()).await {
         Ok(streams) => streams.map(|(sending, receiving)| (connection, sending, receiving)),
         Err(_) => {
@@ -292,21 +263,6 @@ async fn greet(incoming: quinn::Incoming) -> Result<(Connection, SendStream, Rec
             Err(ConnectionLost)
         }
     }
-}
-
-#[cfg(not(feature = "web"))]
-async fn handshake(connecting: quinn::Connecting) -> Result<Connection, ConnectionLost> {
-    Ok(Connection::quic(connecting.await?))
-}
-
-#[cfg(feature = "web")]
-async fn handshake(mut connecting: quinn::Connecting) -> Result<Connection, ConnectionLost> {
-    let data = connecting.handshake_data().await?.downcast::<quinn::crypto::rustls::HandshakeData>();
-    if data.is_ok_and(|data| data.protocol.as_deref() == Some(crate::connection::ALPN_WEB)) {
-        let session = wtransport::endpoint::IncomingSessionFuture::with_quic_connecting(connecting);
-        return Ok(Connection::web(session.await?.accept().await?));
-    }
-    Ok(Connection::quic(connecting.await?))
 }
 
 async fn run_connection<V: Planar>(

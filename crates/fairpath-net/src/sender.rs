@@ -142,7 +142,7 @@ impl PeerSender {
     }
 
     /// Whether a datagram was handed over and is not yet known to have left.
-    #[cfg(any(feature = "peer", feature = "web"))]
+    #[cfg(feature = "peer")]
     pub(crate) fn is_sending(&self) -> bool {
         self.handed_at.is_some()
     }

@@ -14,8 +14,6 @@ use fairpath::session::{Budget, ClientId, CloseReason, Server, ServerFrame, Stat
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 
-#[cfg(feature = "web")]
-use crate::background::Background;
 #[cfg(feature = "lobby")]
 use crate::client::ConnectError;
 use crate::clock::Clock;
@@ -25,8 +23,6 @@ use crate::connection_limiter::Limits;
 use crate::driver::DriverThread;
 #[cfg(feature = "lobby")]
 use crate::driver::presence::LobbyLink;
-#[cfg(feature = "web")]
-use crate::endpoint::open_endpoint;
 use crate::endpoint::{bind, endpoint_config, quic_server_config};
 use crate::identity::{Fingerprint, Identity, IdentityError};
 #[cfg(feature = "lobby")]
@@ -37,8 +33,6 @@ use crate::lobby::{
 use crate::lock;
 use crate::monitor::InFrame;
 use crate::problem::ConnectionProblem;
-#[cfg(feature = "web")]
-use crate::quinn_server::{self, QuinnServer};
 use crate::sealed::{LinkStatistics, SealedStatistics};
 use crate::sender::Departures;
 use crate::served::ServedSession;
@@ -78,6 +72,17 @@ impl NetServerConfig {
             clock: Clock::unix(),
         }
     }
+
+    /// The protocols that clients may choose. Of those that the client knows, the first is chosen.
+    fn alpn(&self) -> Vec<&'static [u8]> {
+        #[cfg_attr(not(feature = "web"), expect(unused_mut, reason = "the feature `web` adds one"))]
+        let mut alpn = vec![ALPN_SEALED, ALPN_NATIVE];
+        #[cfg(feature = "web")]
+        if self.accepts_web {
+            alpn.push(crate::connection::ALPN_WEB);
+        }
+        alpn
+    }
 }
 
 /// Why a server cannot start.
@@ -107,27 +112,17 @@ pub enum BindError {
 /// is an event.
 ///
 /// One thread drives all connections. On Linux one system call carries the packets of a tick to all
-/// clients. A server that accepts browsers runs on quinn's tasks instead, which takes about twice
-/// the processor time.
+/// clients.
 ///
 /// Dropping the server stops it at once; [`shutdown`](Self::shutdown) lets clients confirm first,
 /// and [`shutdown_for_restart`](Self::shutdown_for_restart) also asks them to return. All three
 /// block until the thread has ended: under an async executor call them where blocking is allowed.
 #[derive(Debug)]
 pub struct NetServer<V: Planar> {
-    network: Network<V>,
+    network: DriverNetwork<V>,
     served: Arc<ServedSession<V>>,
     address: SocketAddr,
     identity: Identity,
-}
-
-/// What drives the connections.
-#[derive(Debug)]
-enum Network<V: Planar> {
-    Driver(DriverNetwork<V>),
-    /// For browsers, because `wtransport` needs quinn.
-    #[cfg(feature = "web")]
-    Quinn(QuinnNetwork<V>),
 }
 
 #[derive(Debug)]
@@ -138,15 +133,6 @@ struct DriverNetwork<V: Planar> {
     #[cfg(feature = "lobby")]
     socket: UdpSocket,
     thread: DriverThread<V>,
-}
-
-#[cfg(feature = "web")]
-#[derive(Debug)]
-struct QuinnNetwork<V: Planar> {
-    task: Background,
-    server: Arc<QuinnServer<V>>,
-    #[cfg(feature = "lobby")]
-    endpoint: (quinn::Endpoint, tokio::runtime::Handle),
 }
 
 /// The status of one client's connection.
@@ -210,7 +196,7 @@ impl<V: Planar> NetServer<V> {
     pub fn bind(config: NetServerConfig, session: Server<V>) -> Result<Self, BindError> {
         let served = Arc::new(ServedSession::new("NetServer", session, config.limits, config.clock));
         let transport = server_transport_config(config.congestion, config.budget);
-        let (network, address) = config.open(transport, Arc::clone(&served))?;
+        let (network, address) = DriverNetwork::open(&config, transport, Arc::clone(&served))?;
         Ok(Self { network, served, address, identity: config.identity })
     }
 
@@ -241,11 +227,7 @@ impl<V: Planar> NetServer<V> {
     /// Does what [`frame`](Self::frame) does, and returns an error where `frame` panics: inside
     /// another `frame` of this server on the same thread.
     pub fn try_frame<R>(&self, turn: impl FnOnce(&mut ServerFrame<'_, V>) -> R) -> Result<R, InFrame> {
-        match &self.network {
-            Network::Driver(driver) => driver.thread.try_frame(|session, now| turn(&mut session.frame(now))),
-            #[cfg(feature = "web")]
-            Network::Quinn(quinn) => quinn.server.try_frame(|session, now| turn(&mut session.frame(now))),
-        }
+        self.network.thread.try_frame(|session, now| turn(&mut session.frame(now)))
     }
 
     /// Gives access to the session below the typed [`frame`](Self::frame), with plain bytes.
@@ -254,11 +236,7 @@ impl<V: Planar> NetServer<V> {
     /// Inside another `frame` of this server on the same thread: use that frame's session.
     #[track_caller]
     pub fn with_session<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        match &self.network {
-            Network::Driver(driver) => driver.thread.frame(turn),
-            #[cfg(feature = "web")]
-            Network::Quinn(quinn) => quinn.server.frame(turn),
-        }
+        self.network.thread.frame(turn)
     }
 
     /// Blocks until the session has an event, for at most `timeout`. Returns whether there is one.
@@ -292,11 +270,7 @@ impl<V: Planar> NetServer<V> {
     /// Inside [`frame`](Self::frame).
     #[track_caller]
     pub fn status(&self) -> Vec<PeerStatus> {
-        match &self.network {
-            Network::Driver(driver) => driver.thread.status(),
-            #[cfg(feature = "web")]
-            Network::Quinn(quinn) => quinn.server.status(),
-        }
+        self.network.thread.status()
     }
 
     /// Counts of connections that did not become sessions.
@@ -309,17 +283,13 @@ impl<V: Planar> NetServer<V> {
     }
 
     /// What [sealed](crate::sealed) datagrams have done, over all connections, and why sealed packets
-    /// were dropped. All zero at a server that accepts browsers, which offers none.
+    /// were dropped. Browsers are offered none.
     ///
     /// # Panics
     /// Inside [`frame`](Self::frame).
     #[track_caller]
     pub fn sealed_statistics(&self) -> SealedStatistics {
-        match &self.network {
-            Network::Driver(driver) => driver.thread.sealed_statistics(),
-            #[cfg(feature = "web")]
-            Network::Quinn(_) => SealedStatistics::default(),
-        }
+        self.network.thread.sealed_statistics()
     }
 
     /// Announces this server at a lobby until the returned presence is dropped. The server connects
@@ -332,11 +302,7 @@ impl<V: Planar> NetServer<V> {
         announcement: Announcement,
     ) -> Result<LobbyPresence, AnnounceError> {
         announcement.check().map_err(AnnounceError::Announcement)?;
-        let (endpoint, runtime) = match &self.network {
-            Network::Driver(driver) => driver.reach(lobby.address).map_err(AnnounceError::Connect)?,
-            #[cfg(feature = "web")]
-            Network::Quinn(quinn) => quinn.endpoint.clone(),
-        };
+        let (endpoint, runtime) = self.network.reach(lobby.address).map_err(AnnounceError::Connect)?;
         let connector = LobbyConnector::new(endpoint, lobby, &self.identity);
         let connector = connector.map_err(AnnounceError::Connect)?;
         let member = AnnouncedServer { served: Arc::clone(&self.served), announcement };
@@ -346,7 +312,7 @@ impl<V: Planar> NetServer<V> {
     /// Accepts no new clients, waits up to `within` for connected clients to confirm reliable
     /// messages, tells them that the session has ended, and stops. Returns whether all confirmed.
     pub fn shutdown(mut self, within: Duration) -> bool {
-        self.network.finish(within)
+        self.network.thread.finish(within)
     }
 
     /// Stops like [`shutdown`](Self::shutdown), and tells clients to return. Start the next server
@@ -358,7 +324,7 @@ impl<V: Planar> NetServer<V> {
     /// sessions: the clients' events are `SessionLost` and `Connected`.
     pub fn shutdown_for_restart(mut self, within: Duration) -> bool {
         self.served.inner.lock().farewell = CloseReason::Restarting;
-        self.network.finish(within)
+        self.network.thread.finish(within)
     }
 }
 
@@ -366,36 +332,7 @@ impl<V: Planar> NetServer<V> {
 impl<V: Planar> NetServer<V> {
     /// Passes of the driver's thread so far.
     pub(crate) fn passes(&self) -> u64 {
-        match &self.network {
-            Network::Driver(driver) => driver.thread.passes(),
-            #[cfg(feature = "web")]
-            Network::Quinn(_) => panic!("quinn's tasks make no passes"),
-        }
-    }
-}
-
-impl NetServerConfig {
-    /// Opens the socket, and starts what drives it.
-    fn open<V: Planar>(
-        &self,
-        transport: quinn::TransportConfig,
-        served: Arc<ServedSession<V>>,
-    ) -> Result<(Network<V>, SocketAddr), BindError> {
-        #[cfg(feature = "web")]
-        if self.accepts_web {
-            return QuinnNetwork::open(self, transport, served);
-        }
-        DriverNetwork::open(self, transport, served)
-    }
-}
-
-impl<V: Planar> Network<V> {
-    fn finish(&mut self, within: Duration) -> bool {
-        match self {
-            Self::Driver(driver) => driver.thread.finish(within),
-            #[cfg(feature = "web")]
-            Self::Quinn(quinn) => quinn.task.finish(within),
-        }
+        self.network.thread.passes()
     }
 }
 
@@ -404,10 +341,8 @@ impl<V: Planar> DriverNetwork<V> {
         config: &NetServerConfig,
         transport: quinn::TransportConfig,
         served: Arc<ServedSession<V>>,
-    ) -> Result<(Network<V>, SocketAddr), BindError> {
-        // The first that the client knows is chosen.
-        let alpn = [ALPN_SEALED, ALPN_NATIVE];
-        let quic = quic_server_config(&config.identity, &alpn, None, transport)?;
+    ) -> Result<(Self, SocketAddr), BindError> {
+        let quic = quic_server_config(&config.identity, &config.alpn(), None, transport)?;
         let (socket, address) = bind(config.listen)?;
         #[cfg(feature = "lobby")]
         let shared_socket = socket.try_clone().map_err(BindError::System)?;
@@ -419,7 +354,7 @@ impl<V: Planar> DriverNetwork<V> {
             socket: shared_socket,
             thread: thread.map_err(BindError::System)?,
         };
-        Ok((Network::Driver(driver), address))
+        Ok((driver, address))
     }
 
     /// Returns the endpoint that connects to lobbies, ready for this one.
@@ -435,32 +370,6 @@ impl<V: Planar> DriverNetwork<V> {
         let link = link.as_ref().expect("there is one now");
         link.packets.add(lobby);
         Ok((link.endpoint.clone(), link.runtime.clone()))
-    }
-}
-
-#[cfg(feature = "web")]
-impl<V: Planar> QuinnNetwork<V> {
-    fn open(
-        config: &NetServerConfig,
-        transport: quinn::TransportConfig,
-        served: Arc<ServedSession<V>>,
-    ) -> Result<(Network<V>, SocketAddr), BindError> {
-        let alpn = [ALPN_NATIVE, crate::connection::ALPN_WEB];
-        let quic = quic_server_config(&config.identity, &alpn, None, transport)?;
-        let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
-        let server = Arc::new(QuinnServer::new(served));
-        #[cfg(feature = "lobby")]
-        let shared_endpoint = (endpoint.clone(), runtime.handle().clone());
-        let inside = Arc::clone(&server);
-        let run = move |stop| quinn_server::run(inside, endpoint, stop);
-        let task = Background::start("fairpath-server", runtime, run).map_err(BindError::System)?;
-        let quinn = Self {
-            task,
-            server,
-            #[cfg(feature = "lobby")]
-            endpoint: shared_endpoint,
-        };
-        Ok((Network::Quinn(quinn), address))
     }
 }
 

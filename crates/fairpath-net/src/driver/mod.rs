@@ -17,6 +17,8 @@ pub(crate) mod presence;
 mod sealed;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "web")]
+mod web;
 
 use std::io;
 use std::net::UdpSocket;

@@ -1,5 +1,8 @@
 //! One client's connection: QUIC below, the session above.
 
+#[cfg(feature = "web")]
+mod browser;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -9,12 +12,15 @@ use fairpath::session::limits::{HELLO_WITHIN, STREAM_MESSAGE_BYTES_MAX};
 use fairpath::session::{ClientId, CloseReason, ConnectionId, Server, Token};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Planar;
+use quinn_proto::crypto::rustls::HandshakeData;
 use quinn_proto::{
     Connection, ConnectionError, ConnectionHandle, Dir, Event, ReadError, StreamEvent, StreamId, Transmit,
     VarInt, WriteError,
 };
 
 use super::sealed::{self, SealedPeer};
+#[cfg(feature = "web")]
+use super::web::{self, Web};
 use crate::connection::{
     DATAGRAMS_PER_SEC, Transport, UNORDERED_BYTES_MAX, close_reason, proven_fingerprint,
 };
@@ -30,6 +36,9 @@ use crate::token_bucket::TokenBucket;
 pub(super) struct Peer {
     pub(super) connection: Connection,
     pub(super) handle: ConnectionHandle,
+    /// HTTP/3, if the client is a browser.
+    #[cfg(feature = "web")]
+    web: Option<Box<Web>>,
     /// The address that the limiter counts this connection under. The client may move.
     counted_as: IpAddr,
     stage: Stage,
@@ -88,12 +97,12 @@ struct UnorderedRest {
 }
 
 /// How a session's datagram leaves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carrier {
-    /// In a QUIC datagram of at most this many bytes.
-    Quic { bytes_max: usize },
-    /// In a sealed packet, at most this many bytes.
-    Sealed { bytes_max: usize },
+    /// In a QUIC datagram: a browser's with the number of its session.
+    Quic,
+    /// In a sealed packet.
+    Sealed,
 }
 
 /// Least time between two round trips that the session is given: several per half-life of its
@@ -113,6 +122,8 @@ impl Peer {
             empty_buffer_space: connection.datagrams().send_buffer_space(),
             connection,
             handle,
+            #[cfg(feature = "web")]
+            web: None,
             counted_as,
             stage: Stage::Greeting(greeting_until),
             handed_at: None,
@@ -195,6 +206,9 @@ impl Peer {
         LinkStatus {
             address: self.connection.remote_address(),
             fingerprint: proven_fingerprint(self.connection.crypto_session().peer_identity()),
+            #[cfg(feature = "web")]
+            transport: if self.web.is_some() { Transport::WebTransport } else { Transport::Quic },
+            #[cfg(not(feature = "web"))]
             transport: Transport::Quic,
             departures: self.departures,
             sealed: self.sealed.as_ref().map(|sealed| sealed.statistics()),
@@ -222,7 +236,11 @@ impl Peer {
                 Event::ConnectionLost { reason } => self.on_lost(&reason, shared, served, at),
                 Event::DatagramReceived => self.deliver_datagrams(&mut served.session, at, now),
                 Event::Stream(event) => self.on_stream_event(event, shared, served, at, now),
-                Event::HandshakeDataReady | Event::Connected | Event::DatagramsUnblocked => false,
+                #[cfg(feature = "web")]
+                Event::Connected => self.greet_browser(shared, now),
+                #[cfg(not(feature = "web"))]
+                Event::Connected => false,
+                Event::HandshakeDataReady | Event::DatagramsUnblocked => false,
             };
         }
         self.measure(&mut served.session, now);
@@ -273,6 +291,8 @@ impl Peer {
         let mut is_news = false;
         while let Some(bytes) = self.connection.datagrams().recv() {
             let is_control = self.sealed.is_some() && ControlDatagram::is_control(&bytes);
+            #[cfg(feature = "web")]
+            let Some(bytes) = web::unwrap_datagram(self.web.as_deref(), bytes) else { continue };
             if link.takes_datagram(now) && !is_control {
                 is_news |= session.handle_datagram(link.id, &bytes, at);
             }
@@ -288,7 +308,11 @@ impl Peer {
         at: SharedInstant,
         now: Instant,
     ) -> bool {
+        #[cfg(feature = "web")]
+        self.sort_streams(event, shared, served, at, now);
         let violation = match event {
+            #[cfg(feature = "web")]
+            StreamEvent::Opened { .. } if self.web.is_some() => None,
             StreamEvent::Opened { dir: Dir::Bi } => self.accept_ordered(shared, served, at, now),
             StreamEvent::Opened { dir: Dir::Uni } => self.accept_unordered(&mut served.session, at),
             StreamEvent::Readable { id } => self.read(id, &mut served.session, at),
@@ -297,13 +321,24 @@ impl Peer {
             StreamEvent::Stopped { id, .. } => self.on_stopped(id),
             StreamEvent::Finished { .. } => return false,
         };
-        if let Some(reason) = violation
-            && let Some(id) = self.id()
-        {
+        if let Some(reason) = violation {
+            self.on_violation(reason, shared, served, at, now);
+        }
+        true
+    }
+
+    fn on_violation<V: Planar>(
+        &mut self,
+        reason: CloseReason,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) {
+        if let Some(id) = self.id() {
             self.throw_out(reason, shared, now);
             served.session.handle_disconnected(id, None, at);
         }
-        true
     }
 
     /// The first stream in both directions is the ordered one, and begins the session.
@@ -319,6 +354,24 @@ impl Peer {
             return None;
         }
         let ordered = self.connection.streams().accept(Dir::Bi)?;
+        self.begin_session(ordered, shared, served, at, now)?;
+        // Unordered messages and datagrams may have overtaken the greeting.
+        let violation = self
+            .read(ordered, &mut served.session, at)
+            .or_else(|| self.accept_unordered(&mut served.session, at));
+        self.deliver_datagrams(&mut served.session, at, now);
+        violation
+    }
+
+    /// Begins a session on its ordered stream. `None` if there is no room for it.
+    fn begin_session<V: Planar>(
+        &mut self,
+        ordered: StreamId,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) -> Option<()> {
         shared.on_handshake_over(self.counted_as, false);
         let Some(id) = served.session.handle_connected(Token(unguessable()), at) else {
             self.stage = Stage::Ended;
@@ -337,12 +390,7 @@ impl Peer {
             datagram_limit: TokenBucket::full(DATAGRAMS_PER_SEC),
             measured_at: None,
         }));
-        // Unordered messages and datagrams may have overtaken the greeting.
-        let violation = self
-            .read(ordered, &mut served.session, at)
-            .or_else(|| self.accept_unordered(&mut served.session, at));
-        self.deliver_datagrams(&mut served.session, at, now);
-        violation
+        Some(())
     }
 
     fn accept_unordered<V: Planar>(
@@ -499,7 +547,12 @@ impl Peer {
         let mut has_sent = false;
         loop {
             let waiting = link.unordered_rest.take();
-            let next = || Some(UnorderedRest { stream: None, bytes: outbound.poll_unordered()?.into() });
+            let next = || {
+                let bytes = outbound.poll_unordered()?;
+                #[cfg(feature = "web")]
+                let bytes = web::wrap_message(self.web.as_deref(), bytes);
+                Some(UnorderedRest { stream: None, bytes: bytes.into() })
+            };
             let Some(mut message) = waiting.or_else(next) else { return has_sent };
             let stream = message.stream.or_else(|| self.connection.streams().open(Dir::Uni));
             message.stream = stream;
@@ -529,27 +582,37 @@ impl Peer {
         if self.handed_at.is_some() {
             return false;
         }
-        let Some(carrier) = self.carrier(handed_at) else { return false };
-        let (Carrier::Quic { bytes_max } | Carrier::Sealed { bytes_max }) = carrier;
+        let Some((carrier, bytes_max)) = self.carrier(handed_at) else { return false };
         let Some(bytes) = outbound.poll_datagram(bytes_max) else { return false };
         self.handed_at = Some(handed_at);
         match (carrier, &mut self.sealed) {
             // It is sealed when it leaves, without the session's mutex.
-            (Carrier::Sealed { .. }, Some(sealed)) => sealed.outgoing = Some(bytes),
+            (Carrier::Sealed, Some(sealed)) => sealed.outgoing = Some(bytes),
             _ => self.send_in_quic(bytes),
         }
         true
     }
 
-    /// How the next datagram of the session leaves. `None` if the client accepts no datagrams.
-    fn carrier(&mut self, now: Instant) -> Option<Carrier> {
+    /// How the next datagram of the session leaves, and the most bytes that it may have. `None` if
+    /// the client accepts no datagrams.
+    fn carrier(&mut self, now: Instant) -> Option<(Carrier, usize)> {
         if self.sealed.as_mut().is_some_and(|sealed| sealed.is_in_use(now)) {
-            return Some(Carrier::Sealed { bytes_max: sealed::datagram_bytes_max(&self.connection) });
+            return Some((Carrier::Sealed, sealed::datagram_bytes_max(&self.connection)));
         }
-        self.connection.datagrams().max_size().map(|bytes_max| Carrier::Quic { bytes_max })
+        let bytes_max = self.connection.datagrams().max_size()?;
+        #[cfg(feature = "web")]
+        if let Some(web) = &self.web {
+            return Some((Carrier::Quic, bytes_max.checked_sub(web.datagram_prefix()?)?));
+        }
+        Some((Carrier::Quic, bytes_max))
     }
 
     fn send_in_quic(&mut self, bytes: Vec<u8>) {
+        #[cfg(feature = "web")]
+        let bytes = match &self.web {
+            Some(web) => web.wrap_datagram(&bytes),
+            None => bytes,
+        };
         // If the path has just become narrower, the datagram is lost.
         let _ = self.connection.datagrams().send(bytes.into(), true);
         self.is_datagram_in_quic = true;
@@ -612,6 +675,13 @@ pub(super) enum DatagramState {
     None,
     HeldBack,
     Left { was_held_back: bool },
+}
+
+/// Whether the client chose this protocol when it connected.
+pub(super) fn has_chosen(connection: &Connection, alpn: &[u8]) -> bool {
+    let data = connection.crypto_session().handshake_data();
+    let data = data.and_then(|data| data.downcast::<HandshakeData>().ok());
+    data.is_some_and(|data| data.protocol.as_deref() == Some(alpn))
 }
 
 fn rest(bytes: &mut Bytes) -> &mut [Bytes] {

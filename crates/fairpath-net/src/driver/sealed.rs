@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use fairpath::time::{LocalInstant, Span};
 use quinn_proto::Connection;
-use quinn_proto::crypto::rustls::HandshakeData;
 
-use super::peer::Peer;
+use super::peer::{Peer, has_chosen};
 use super::port::Packet;
 use crate::clock::Clock;
 use crate::connection::{ALPN_SEALED, DATAGRAMS_UNREAD_BYTES};
@@ -41,7 +40,9 @@ impl Tags {
     pub(super) fn settle(&mut self, index: usize, peer: &mut Peer, clock: Clock, now: Instant) {
         if peer.id().is_none() {
             self.forget(peer);
-        } else if !std::mem::replace(&mut peer.is_offer_decided, true) && knows_sealed(&peer.connection) {
+        } else if !std::mem::replace(&mut peer.is_offer_decided, true)
+            && has_chosen(&peer.connection, ALPN_SEALED)
+        {
             let tag = self.draw();
             // Without keys the client hears of no offer, and uses QUIC datagrams.
             peer.sealed = SealedPeer::new(&peer.connection, tag, clock, now).map(Box::new);
@@ -82,13 +83,6 @@ impl Tags {
             }
         }
     }
-}
-
-/// Whether the client chose the protocol with sealed datagrams.
-fn knows_sealed(connection: &Connection) -> bool {
-    let data = connection.crypto_session().handshake_data();
-    let data = data.and_then(|data| data.downcast::<HandshakeData>().ok());
-    data.is_some_and(|data| data.protocol.as_deref() == Some(ALPN_SEALED))
 }
 
 /// The sealed datagrams of one connection.

@@ -79,10 +79,9 @@ pub(crate) fn client_session() -> Client<Vec2> {
     Client::new(ClientConfig::new(classes()), unguessable_random())
 }
 
-/// A server for native clients, which has a driver of its own. Scenarios with browsers set
-/// `accepts_web`.
+/// A server as a game starts it.
 pub(crate) fn server_config(address: SocketAddr, identity: Identity) -> NetServerConfig {
-    NetServerConfig { accepts_web: false, ..NetServerConfig::new(address, identity) }
+    NetServerConfig::new(address, identity)
 }
 
 pub(crate) fn any_port() -> SocketAddr {

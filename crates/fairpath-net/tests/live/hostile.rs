@@ -169,7 +169,7 @@ pub(crate) fn besieged_with(link: LinkConfig, alpn: &[u8], limits: Limits) -> (W
     let trust = Trust::load(&path).expect("as written");
     std::fs::remove_file(&path).expect("removed");
     let mut world = World::with(link, session, |config| {
-        (config.identity, config.limits, config.accepts_web) = (identity, limits, alpn == b"h3");
+        (config.identity, config.limits) = (identity, limits);
     });
     world.join();
     world.join();

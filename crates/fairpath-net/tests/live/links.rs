@@ -7,12 +7,11 @@ use fairpath::session::ClientEvent;
 use fairpath_net::Transport;
 use fairpath_sim::{LinkConfig, Loss};
 
-use super::arena::{World, millis, server_session};
+use super::arena::{World, millis};
 
 /// Three clients fly and call for a while through this link.
 fn fly_through(link: LinkConfig, transport: Transport) -> World {
-    let accepts_web = transport == Transport::WebTransport;
-    let mut world = World::with(link, server_session(), |config| config.accepts_web = accepts_web);
+    let mut world = World::new(link);
     for _ in 0..3 {
         world.join_by(transport);
     }

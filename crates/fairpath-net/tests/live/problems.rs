@@ -54,7 +54,7 @@ fn until_failed(client: &NetClient<Vec2>, times: u32) -> Option<ConnectionProble
 
 #[test]
 fn a_certificate_that_is_not_the_expected_one() {
-    let world = World::with(LinkConfig::default(), server_session(), |config| config.accepts_web = true);
+    let world = World::new(LinkConfig::default());
     let server = world.server.address();
     let client = connect(server, pinned(WRONG));
     assert_eq!(problem(&client), ConnectionProblem::WrongPin);
@@ -117,9 +117,7 @@ fn a_server_without_room() {
     world.until("the seat is its own", |_| second.with_session(|session, _| session.is_connected()));
 
     let limits = Limits { per_address_max: 0, ..Limits::default() };
-    let world = World::with(LinkConfig::default(), server_session(), |config| {
-        (config.limits, config.accepts_web) = (limits, true);
-    });
+    let world = World::with(LinkConfig::default(), server_session(), |config| config.limits = limits);
     for transport in [Transport::Quic, Transport::WebTransport] {
         let config = NetClientConfig { transport, ..pinned(world.server.fingerprint()) };
         assert_eq!(problem(&connect(world.server.address(), config)), ConnectionProblem::LimitReached);
