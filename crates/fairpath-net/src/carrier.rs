@@ -23,11 +23,11 @@ use crate::sealed::{ControlDatagram, LinkStatistics, SealedLink, Sorter, Tag};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Carrier {
-    /// QUIC datagrams. The default, until servers offer sealed datagrams.
-    #[default]
+    /// QUIC datagrams.
     QuicOnly,
     /// [Sealed](crate::sealed) packets beside QUIC where the server offers them and the network
-    /// carries them, and QUIC datagrams otherwise.
+    /// carries them, and QUIC datagrams otherwise. The default.
+    #[default]
     Sealed,
 }
 

@@ -43,7 +43,7 @@ pub struct NetClientConfig {
     /// The protocol of the connection. Default [`Transport::Quic`]. A native client uses
     /// WebTransport only to test what browsers do.
     pub transport: Transport,
-    /// What carries the session's datagrams. Default [`Carrier::QuicOnly`]. WebTransport and mesh
+    /// What carries the session's datagrams. Default [`Carrier::Sealed`]. WebTransport and mesh
     /// peers always use QUIC datagrams.
     pub carrier: Carrier,
     /// The congestion controller: how many bytes may be in flight.

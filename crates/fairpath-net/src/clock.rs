@@ -31,9 +31,26 @@ impl Clock {
         SharedInstant::from_micros(self.micros())
     }
 
+    /// What the clock showed at this instant, as a server's shared time.
+    pub(crate) fn shared_at(&self, at: Instant) -> SharedInstant {
+        let since = at.saturating_duration_since(self.set_at);
+        SharedInstant::from_micros(self.showed_us + i64::try_from(since.as_micros()).unwrap_or(i64::MAX / 2))
+    }
+
     /// The current time, as a client's local time.
     pub fn local(&self) -> LocalInstant {
         LocalInstant::from_micros(self.micros())
+    }
+
+    /// What the clock showed at this instant, as local time.
+    pub(crate) fn local_at(&self, at: Instant) -> LocalInstant {
+        LocalInstant::from_micros(self.shared_at(at).as_micros())
+    }
+
+    /// The instant at which the clock shows this; at the earliest the one at which it was set.
+    pub(crate) fn instant_of(&self, local: LocalInstant) -> Instant {
+        let since = local.as_micros().saturating_sub(self.showed_us).max(0);
+        self.set_at + Duration::from_micros(since as u64)
     }
 
     /// When the clock shows this many microseconds; now, if that is past.

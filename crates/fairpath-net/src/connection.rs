@@ -1,5 +1,6 @@
 //! One connection to a peer, over plain QUIC or over a browser's WebTransport.
 
+use std::any::Any;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fairpath::session::limits::{CALL_BYTES_MAX, STREAM_MESSAGE_BYTES_MAX, UNORDERED_WINDOW};
 use fairpath::session::{Budget, CloseReason};
+#[cfg(feature = "peer")]
 use fairpath::time::Span;
 use quinn::VarInt;
 use quinn::crypto::rustls::HandshakeData;
@@ -25,7 +27,7 @@ pub(crate) const ALPN_NATIVE: &[u8] = b"fairpath/1";
 /// The same, with [sealed](crate::sealed) datagrams where the server offers them.
 pub(crate) const ALPN_SEALED: &[u8] = b"fairpath/2";
 #[cfg(feature = "web")]
-pub(crate) const ALPN_WEB: &[u8] = wtransport::tls::WEBTRANSPORT_ALPN;
+pub(crate) const ALPN_WEB: &[u8] = wtransport_proto::WEBTRANSPORT_ALPN;
 
 /// The protocol that a connection uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +86,7 @@ pub(crate) trait Inbound: Send + Sync + 'static {
 }
 
 /// The longest unordered message: a call and a few numbers.
-const UNORDERED_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
+pub(crate) const UNORDERED_BYTES_MAX: usize = CALL_BYTES_MAX + 64;
 /// Streams of each kind that WebTransport itself needs.
 const STREAMS_OF_WEB: u32 = 8;
 /// Bytes in flight on streams: two windows of medium unordered messages, and the ordered stream.
@@ -93,7 +95,7 @@ const _: () = assert!(RECEIVE_WINDOW_BYTES as usize > 8 * STREAM_MESSAGE_BYTES_M
 /// Space for one datagram of any size that fits into a packet, and never for two.
 const DATAGRAM_BUFFER_BYTES: usize = 2_048;
 /// Received unread datagrams: half a second of a full budget. The oldest are dropped first.
-const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
+pub(crate) const DATAGRAMS_UNREAD_BYTES: usize = 64 * 1024;
 /// QUIC closes a connection silent for this long. The session notices earlier, by its own timeout.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -110,6 +112,22 @@ pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn:
         .ack_frequency_config(Some(ack_frequency()))
         .max_idle_timeout(Some(IDLE_TIMEOUT.try_into().expect("ten seconds fit")))
         .congestion_controller_factory(congestion.factory(budget));
+    config
+}
+
+/// QUIC's round trip is measured at least this often. The session compares receipts with it.
+const ROUND_TRIP_EVERY: Duration = Duration::from_secs(1);
+/// A client may acknowledge this late. quinn-proto asks for no more than a round trip, or 25 ms if
+/// that is longer. The session's receipts acknowledge motion earlier, and QUIC repeats only messages.
+const ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(300);
+
+/// The settings of a server: clients acknowledge rarely, and are asked for a sign of life if they
+/// send nothing.
+pub(crate) fn server_transport_config(congestion: Congestion, budget: Budget) -> quinn::TransportConfig {
+    let mut config = transport_config(congestion, budget);
+    let mut acknowledgements = ack_frequency();
+    acknowledgements.max_ack_delay(Some(ACKNOWLEDGE_WITHIN));
+    config.keep_alive_interval(Some(ROUND_TRIP_EVERY)).ack_frequency_config(Some(acknowledgements));
     config
 }
 
@@ -152,25 +170,8 @@ impl Connection {
         Self { web: Some(web), ..quic }
     }
 
-    pub(crate) fn transport(&self) -> Transport {
-        #[cfg(feature = "web")]
-        if self.web.is_some() {
-            return Transport::WebTransport;
-        }
-        Transport::Quic
-    }
-
     pub(crate) fn address(&self) -> SocketAddr {
         self.quic.remote_address()
-    }
-
-    /// The fingerprint of the peer's certificate, if this end asked for one.
-    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
-        proven_fingerprint(&self.quic)
-    }
-
-    pub(crate) fn round_trip(&self) -> Span {
-        Span::from_micros(i64::try_from(self.quic.rtt().as_micros()).unwrap_or(i64::MAX))
     }
 
     pub(crate) fn quic_statistics(&self) -> quinn::ConnectionStats {
@@ -239,17 +240,6 @@ impl Connection {
         Ok((SendStream::Quic(sending), ReceiveStream::Quic(receiving)))
     }
 
-    /// Waits for the ordered stream at the server's end. It exists once the client has written.
-    pub(crate) async fn accept_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
-        #[cfg(feature = "web")]
-        if let Some(web) = &self.web {
-            let (sending, receiving) = web.accept_bi().await?;
-            return Ok((SendStream::Web(sending), ReceiveStream::Web(receiving)));
-        }
-        let (sending, receiving) = self.quic.accept_bi().await?;
-        Ok((SendStream::Quic(sending), ReceiveStream::Quic(receiving)))
-    }
-
     /// Sends an unordered message on a stream of its own, so that it waits for no other message.
     pub(crate) async fn send_unordered(&self, bytes: &[u8]) -> Result<(), ConnectionLost> {
         let mut stream = self.open_unordered().await?;
@@ -280,8 +270,7 @@ impl Connection {
 
     /// The reason that the peer gave when it closed the connection.
     pub(crate) fn reason(&self) -> Option<CloseReason> {
-        let quinn::ConnectionError::ApplicationClosed(close) = self.quic.close_reason()? else { return None };
-        u8::try_from(close.error_code.into_inner()).ok().and_then(CloseReason::from_code)
+        close_reason(&self.quic.close_reason()?)
     }
 
     /// Why the connection ended, after its handshake.
@@ -292,9 +281,47 @@ impl Connection {
     }
 }
 
-/// The fingerprint of the certificate whose key the peer has proven to hold.
-pub(crate) fn proven_fingerprint(quic: &quinn::Connection) -> Option<Fingerprint> {
-    let chain = quic.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+/// For a server on quinn.
+#[cfg(feature = "peer")]
+impl Connection {
+    pub(crate) fn transport(&self) -> Transport {
+        #[cfg(feature = "web")]
+        if self.web.is_some() {
+            return Transport::WebTransport;
+        }
+        Transport::Quic
+    }
+
+    /// The fingerprint of the peer's certificate, if this end asked for one.
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
+        proven_fingerprint(self.quic.peer_identity())
+    }
+
+    pub(crate) fn round_trip(&self) -> Span {
+        Span::from_micros(i64::try_from(self.quic.rtt().as_micros()).unwrap_or(i64::MAX))
+    }
+
+    /// Waits for the ordered stream at the server's end. It exists once the client has written.
+    pub(crate) async fn accept_stream(&self) -> Result<(SendStream, ReceiveStream), ConnectionLost> {
+        #[cfg(feature = "web")]
+        if let Some(web) = &self.web {
+            let (sending, receiving) = web.accept_bi().await?;
+            return Ok((SendStream::Web(sending), ReceiveStream::Web(receiving)));
+        }
+        let (sending, receiving) = self.quic.accept_bi().await?;
+        Ok((SendStream::Quic(sending), ReceiveStream::Quic(receiving)))
+    }
+}
+
+/// The reason that the peer gave when it closed the connection.
+pub(crate) fn close_reason(error: &quinn::ConnectionError) -> Option<CloseReason> {
+    let quinn::ConnectionError::ApplicationClosed(close) = error else { return None };
+    u8::try_from(close.error_code.into_inner()).ok().and_then(CloseReason::from_code)
+}
+
+/// The fingerprint of the certificate whose key the peer has proven to hold, as QUIC names it.
+pub(crate) fn proven_fingerprint(identity: Option<Box<dyn Any>>) -> Option<Fingerprint> {
+    let chain = identity?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
     chain.first().map(Fingerprint::of)
 }
 
@@ -343,7 +370,7 @@ pub(crate) async fn listen<I: Inbound>(
 
 /// Datagrams of one peer that are handled in a second, and at once. An honest peer sends one per
 /// frame and a few more. Datagrams beyond this are dropped unread, as a full link would drop them.
-const DATAGRAMS_PER_SEC: f64 = 1_000.0;
+pub(crate) const DATAGRAMS_PER_SEC: f64 = 1_000.0;
 
 async fn listen_to_datagrams(connection: &Connection, inbound: &impl Inbound) {
     let mut limit = TokenBucket::full(DATAGRAMS_PER_SEC);

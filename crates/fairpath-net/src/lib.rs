@@ -22,6 +22,8 @@ mod clock;
 mod congestion;
 mod connection;
 mod connection_limiter;
+mod driver;
+mod endpoint;
 mod identity;
 #[cfg(feature = "lobby")]
 pub mod lobby;
@@ -32,8 +34,11 @@ pub mod middleman;
 mod monitor;
 mod pace;
 mod problem;
+#[cfg(feature = "peer")]
+mod quinn_server;
 pub mod sealed;
 mod sender;
+mod served;
 mod server;
 mod token_bucket;
 mod tokens;

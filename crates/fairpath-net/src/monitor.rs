@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -63,6 +63,17 @@ impl<T: Watched> Monitor<T> {
         let guard = lock(&self.value);
         self.holder.store(this_thread(), Ordering::Relaxed);
         Ok(Held { monitor: self, guard })
+    }
+
+    /// Locks the value unless another thread holds it.
+    pub(crate) fn lock_if_free(&self) -> Option<Held<'_, T>> {
+        let guard = match self.value.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        self.holder.store(this_thread(), Ordering::Relaxed);
+        Some(Held { monitor: self, guard })
     }
 
     /// Locks the value for a public method. Panics if this thread holds it.

@@ -71,6 +71,17 @@ pub struct Departures {
     pub held_back: u64,
 }
 
+impl Departures {
+    /// Counts a datagram that waited for this long.
+    pub(crate) fn count(&mut self, waited: Duration, is_held_back: bool) {
+        self.count += 1;
+        self.waited += waited;
+        self.waited_max = self.waited_max.max(waited);
+        self.late += u64::from(waited > TICK);
+        self.held_back += u64::from(is_held_back);
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct PeerSender {
     connection: Arc<Connection>,
@@ -131,6 +142,7 @@ impl PeerSender {
     }
 
     /// Whether a datagram was handed over and is not yet known to have left.
+    #[cfg(feature = "peer")]
     pub(crate) fn is_sending(&self) -> bool {
         self.handed_at.is_some()
     }
@@ -160,12 +172,8 @@ impl PeerSender {
 
     fn count_departure(&mut self) {
         let Some(handed_at) = self.handed_at.take() else { return };
-        let waited = handed_at.elapsed();
-        self.departures.count += 1;
-        self.departures.waited += waited;
-        self.departures.waited_max = self.departures.waited_max.max(waited);
-        self.departures.late += u64::from(waited > TICK);
-        self.departures.held_back += u64::from(std::mem::take(&mut self.is_held_back));
+        let is_held_back = std::mem::take(&mut self.is_held_back);
+        self.departures.count(handed_at.elapsed(), is_held_back);
     }
 }
 

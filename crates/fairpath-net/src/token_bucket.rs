@@ -16,8 +16,13 @@ impl TokenBucket {
 
     /// Takes `count` tokens. Returns false, and takes none, if there are fewer.
     pub(crate) fn take(&mut self, count: f64, per_sec: f64, burst: f64) -> bool {
-        let elapsed = self.refilled_at.elapsed().as_secs_f64();
-        self.refilled_at = Instant::now();
+        self.take_at(Instant::now(), count, per_sec, burst)
+    }
+
+    /// Does what [`take`](Self::take) does, for a caller that knows the time.
+    pub(crate) fn take_at(&mut self, now: Instant, count: f64, per_sec: f64, burst: f64) -> bool {
+        let elapsed = now.saturating_duration_since(self.refilled_at).as_secs_f64();
+        self.refilled_at = now;
         self.tokens = (self.tokens + elapsed * per_sec).min(burst);
         let is_enough = self.tokens >= count;
         if is_enough {

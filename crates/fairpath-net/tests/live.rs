@@ -11,6 +11,8 @@ mod admission;
 mod arena;
 #[path = "live/clock.rs"]
 mod clock;
+#[path = "live/driver.rs"]
+mod driver;
 #[path = "live/hostile.rs"]
 mod hostile;
 #[path = "live/life.rs"]
@@ -25,5 +27,7 @@ mod mesh;
 mod problems;
 #[path = "live/relay.rs"]
 mod relay;
+#[path = "live/sealed.rs"]
+mod sealed;
 #[path = "live/siege.rs"]
 mod siege;

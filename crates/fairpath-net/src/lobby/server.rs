@@ -20,10 +20,11 @@ use crate::background::{Background, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::connection::proven_fingerprint;
 use crate::connection_limiter::{ConnectionLimiter, Limits};
+use crate::endpoint::{open_endpoint, quic_server_config};
 use crate::identity::client_certificates::ClientCertificates;
 use crate::identity::{Fingerprint, Identity};
 use crate::lock;
-use crate::server::{AdmissionStatistics, BindError, open_endpoint, quic_server_config};
+use crate::server::{AdmissionStatistics, BindError};
 use crate::token_bucket::TokenBucket;
 
 /// Where and how a lobby listens.
@@ -368,7 +369,7 @@ async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
         let client = inner.next_client;
         inner.next_client += 1;
         let known = LobbyClient {
-            fingerprint: proven_fingerprint(&quic),
+            fingerprint: proven_fingerprint(quic.peer_identity()),
             quic: quic.clone(),
             responses: responses.clone(),
             introduction_limit: TokenBucket::full(INTRODUCTIONS_BURST),

@@ -11,11 +11,11 @@ use super::{Mesh, PeerEvent};
 use crate::client::{self, ConnectionState, Connector, NetClientConfig};
 use crate::identity::Fingerprint;
 use crate::lock;
-use crate::server;
+use crate::quinn_server;
 
 /// Runs a peer from start to end. Returns whether every reliable message was confirmed.
 pub(super) async fn run<V: Planar>(mesh: Arc<Mesh<V>>, stop: oneshot::Receiver<Duration>) -> bool {
-    server::serve(&mesh.own, &mesh.endpoint);
+    quinn_server::serve(&mesh.own, &mesh.endpoint);
     let within = stop.await.unwrap_or_default();
     let calls = async {
         let views: Vec<_> = lock(&mesh.others).values().map(|other| Arc::clone(&other.shared)).collect();
@@ -28,7 +28,7 @@ pub(super) async fn run<V: Planar>(mesh: Arc<Mesh<V>>, stop: oneshot::Receiver<D
     };
     let are_calls_confirmed = calls.await;
     // This closes the outgoing connections too: they share the socket.
-    let is_confirmed = server::finish(&mesh.own, &mesh.endpoint, within).await;
+    let is_confirmed = quinn_server::finish(&mesh.own, &mesh.endpoint, within).await;
     are_calls_confirmed && is_confirmed
 }
 

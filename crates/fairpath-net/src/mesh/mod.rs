@@ -59,13 +59,16 @@ use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::connection::{ALPN_NATIVE, transport_config};
 use crate::connection_limiter::Limits;
+use crate::endpoint::{open_endpoint, quic_server_config};
 use crate::identity::client_certificates::ClientCertificates;
 use crate::identity::{Fingerprint, Identity, Trust};
 use crate::lobby::{
     AnnounceError, Announcement, EntryId, Filter, Listing, LobbyAddress, LobbyConnector, LobbyMember,
     LobbyPresence, LobbyRequest, LobbyResponse, join_lobby,
 };
-use crate::server::{self, BindError, PeerStatus, open_endpoint, quic_server_config};
+use crate::quinn_server::QuinnServer;
+use crate::served::ServedSession;
+use crate::server::{BindError, PeerStatus};
 use crate::{NetClientConfig, lock, new_epoch, unguessable_random};
 
 /// How a peer takes part in a mesh.
@@ -182,8 +185,9 @@ impl<V: Planar> NetPeer<V> {
         let quic = quic_server_config(&config.identity, &[ALPN_NATIVE], Some(allowed.clone()), transport)?;
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let session = Server::new(own_session(&config), scheduler, unguessable_random());
+        let served = ServedSession::new("NetPeer", session, config.limits, config.clock);
         let mesh = Arc::new(Mesh {
-            own: Arc::new(server::SharedServer::new("NetPeer", session, config.limits, config.clock)),
+            own: Arc::new(QuinnServer::new(Arc::new(served))),
             others: Mutex::default(),
             allowed,
             events: Mutex::default(),
@@ -323,7 +327,7 @@ impl<V: Planar> NetPeer<V> {
 
 #[derive(Debug)]
 struct Mesh<V: Planar> {
-    own: Arc<server::SharedServer<V>>,
+    own: Arc<QuinnServer<V>>,
     others: Mutex<BTreeMap<Fingerprint, RemotePeer<V>>>,
     allowed: Arc<ClientCertificates>,
     events: Mutex<VecDeque<PeerEvent>>,

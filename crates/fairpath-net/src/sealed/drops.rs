@@ -54,6 +54,13 @@ impl Drops {
         self.0[reason as usize]
     }
 
+    /// Adds the counts of another connection.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (count, of_other) in self.0.iter_mut().zip(other.0) {
+            *count += of_other;
+        }
+    }
+
     /// Packets dropped for any reason.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()

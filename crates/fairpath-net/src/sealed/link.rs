@@ -43,6 +43,32 @@ pub struct LinkStatistics {
     pub drops: Drops,
 }
 
+/// What the sealed datagrams of a server have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SealedStatistics {
+    /// Connections so far that were offered sealed datagrams.
+    pub offered: u64,
+    /// Current connections whose datagrams leave sealed. The others use QUIC datagrams.
+    pub in_use: usize,
+    /// The sums of all connections, ended ones included. Its drops also count packets that name no
+    /// connection ([`DropReason::UnknownConnection`]).
+    pub total: LinkStatistics,
+}
+
+impl LinkStatistics {
+    /// Adds the counts of another connection.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.datagrams_sent += other.datagrams_sent;
+        self.datagrams_received += other.datagrams_received;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.falls += other.falls;
+        self.moves += other.moves;
+        self.drops.add(&other.drops);
+    }
+}
+
 impl SealedLink {
     /// The server's end. `client` is the address that QUIC has proven.
     pub fn server(
@@ -141,6 +167,11 @@ impl SealedLink {
     pub fn refill(&mut self, exporter: &(impl Exporter + ?Sized)) -> Result<(), NoKey> {
         self.sealer.refill(exporter)?;
         self.opener.refill(exporter)
+    }
+
+    /// Whether a packet of the peer was authentic, from whichever address.
+    pub fn has_heard(&self) -> bool {
+        self.statistics.bytes_received > 0 || self.opener.drops().of(DropReason::OtherAddress) > 0
     }
 
     /// Whether session datagrams leave sealed.

@@ -29,7 +29,7 @@ pub use content::{Challenge, Content, ControlDatagram, Tag};
 pub use delay::DelayRise;
 pub use drops::{DropReason, Drops};
 pub use keys::{Direction, EPOCH_PACKETS, EPOCH_PACKETS_MAX, Exporter, LABEL, NoKey, PacketKey};
-pub use link::{LinkStatistics, SealedLink};
+pub use link::{LinkStatistics, SealedLink, SealedStatistics};
 pub use open::{Opened, Opener};
 pub use path::{Path, Side, Signal};
 pub use replay::{REPLAY_WINDOW, ReplayWindow};
@@ -43,6 +43,10 @@ pub const OVERHEAD_TO_CLIENT: usize = 1 + NUMBER_BYTES + AEAD_TAG_BYTES;
 pub const OVERHEAD_TO_SERVER: usize = OVERHEAD_TO_CLIENT + TAG_BYTES;
 
 const _: () = assert!(OVERHEAD_TO_CLIENT == 19);
+
+/// Bytes of a [`Content::Report`] beside its datagram. Any packet with a datagram may take a report
+/// along, so a sender leaves room for it.
+pub const REPORT_BYTES: usize = 2;
 
 /// Low bytes of the packet's number in the header. 2: a receiver that hears nothing for 32 767
 /// packets could no longer widen them, and a [`Path`] stops long before that.

@@ -79,6 +79,11 @@ pub(crate) fn client_session() -> Client<Vec2> {
     Client::new(ClientConfig::new(classes()), unguessable_random())
 }
 
+/// A server as a game starts it.
+pub(crate) fn server_config(address: SocketAddr, identity: Identity) -> NetServerConfig {
+    NetServerConfig::new(address, identity)
+}
+
 pub(crate) fn any_port() -> SocketAddr {
     ([127, 0, 0, 1], 0).into()
 }
@@ -93,7 +98,7 @@ impl World {
         session: Server<Vec2>,
         edit: impl FnOnce(&mut NetServerConfig),
     ) -> Self {
-        let mut config = NetServerConfig::new(any_port(), Identity::local(&[]).expect("made"));
+        let mut config = server_config(any_port(), Identity::local(&[]).expect("made"));
         edit(&mut config);
         let server = NetServer::bind(config, session).expect("a free port");
         let middleman = MiddlemanConfig::between(any_port(), server.address()).both_ways(link);

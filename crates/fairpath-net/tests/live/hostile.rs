@@ -168,8 +168,9 @@ pub(crate) fn besieged_with(link: LinkConfig, alpn: &[u8], limits: Limits) -> (W
     identity.save_certificates(&path).expect("written");
     let trust = Trust::load(&path).expect("as written");
     std::fs::remove_file(&path).expect("removed");
-    let mut world =
-        World::with(link, session, |config| (config.identity, config.limits) = (identity, limits));
+    let mut world = World::with(link, session, |config| {
+        (config.identity, config.limits) = (identity, limits);
+    });
     world.join();
     world.join();
     world.until("all clients have a ship", |world| world.pilots.iter().all(|pilot| pilot.ship.is_some()));

@@ -10,12 +10,10 @@ use fairpath::time::Span;
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{Observation, State};
 use fairpath_net::middleman::{ClientSelector, Directions};
-use fairpath_net::{
-    ConnectionProblem, ConnectionState, Identity, NetServer, NetServerConfig, Transport, new_epoch,
-};
+use fairpath_net::{ConnectionProblem, ConnectionState, Identity, NetServer, Transport, new_epoch};
 use fairpath_sim::{LinkConfig, Loss};
 
-use super::arena::{BALL, Pilot, World, any_port, millis, server_session};
+use super::arena::{BALL, Pilot, World, any_port, millis, server_config, server_session};
 
 fn lossy() -> LinkConfig {
     LinkConfig::default().delay(millis(20)).loss(Loss::each(0.1))
@@ -117,13 +115,12 @@ fn restartable(link: LinkConfig, silence_max: Span) -> (World, Identity) {
 
 /// Ends the server of a world as `end` does, and starts another at the same address.
 fn replace_server(world: &mut World, identity: Identity, end: impl FnOnce(NetServer<Vec2>)) {
-    let elsewhere = NetServerConfig::new(any_port(), Identity::local(&[]).expect("made"));
+    let elsewhere = server_config(any_port(), Identity::local(&[]).expect("made"));
     let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
     let old = std::mem::replace(&mut world.server, placeholder);
     let address = old.address();
     end(old);
-    world.server =
-        NetServer::bind(NetServerConfig::new(address, identity), server_session()).expect("its old port");
+    world.server = NetServer::bind(server_config(address, identity), server_session()).expect("its old port");
 }
 
 /// All events of a client's sessions that are about the connection.
@@ -299,7 +296,7 @@ fn a_server_that_shuts_down_says_so_and_delivers_first() {
             }
         }
     });
-    let elsewhere = NetServerConfig::new(any_port(), Identity::local(&[]).expect("made"));
+    let elsewhere = server_config(any_port(), Identity::local(&[]).expect("made"));
     let placeholder = NetServer::bind(elsewhere, server_session()).expect("a free port");
     let server = std::mem::replace(&mut world.server, placeholder);
     assert!(server.shutdown(Duration::from_secs(60)), "all was confirmed");

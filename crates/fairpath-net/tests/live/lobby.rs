@@ -14,10 +14,10 @@ use fairpath_net::lobby::{
     LobbyRefusal, LobbyRequest, LobbyResponse, LobbyServer, MESSAGE_BYTES_MAX, NotAnnounceable, find,
 };
 use fairpath_net::middleman::{ClientSelector, Directions, Middleman, MiddlemanConfig};
-use fairpath_net::{Fingerprint, Identity, NetServer, NetServerConfig, Trust};
+use fairpath_net::{Fingerprint, Identity, NetServer, Trust};
 use quinn::crypto::rustls::QuicClientConfig;
 
-use super::arena::{FRAME, PATIENCE, any_port, server_session};
+use super::arena::{FRAME, PATIENCE, any_port, server_config, server_session};
 use super::mesh::{Captain, Fleet};
 
 fn lobby(limits: LobbyLimits) -> (LobbyServer, LobbyAddress) {
@@ -30,7 +30,7 @@ fn lobby(limits: LobbyLimits) -> (LobbyServer, LobbyAddress) {
 }
 
 fn game_server() -> NetServer<Vec2> {
-    let config = NetServerConfig::new(any_port(), Identity::local(&[]).expect("made"));
+    let config = server_config(any_port(), Identity::local(&[]).expect("made"));
     NetServer::bind(config, server_session()).expect("a free port")
 }
 

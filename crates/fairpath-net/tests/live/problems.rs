@@ -10,10 +10,12 @@ use fairpath_net::lobby::{LobbyConfig, LobbyServer};
 use fairpath_net::middleman::LinkConfig;
 use fairpath_net::{
     ConnectError, ConnectionProblem, ConnectionState, Fingerprint, Identity, Limits, NetClient,
-    NetClientConfig, NetServer, NetServerConfig, Transport, Trust, new_epoch, unguessable_random,
+    NetClientConfig, NetServer, Transport, Trust, new_epoch, unguessable_random,
 };
 
-use super::arena::{World, any_port, classes, client_session, server_session, server_session_with, until};
+use super::arena::{
+    World, any_port, classes, client_session, server_config, server_session, server_session_with, until,
+};
 
 const WRONG: Fingerprint = Fingerprint([7; 32]);
 
@@ -165,8 +167,7 @@ fn a_server_that_was_never_there_can_come_later() {
     let client = connect(address, config);
     assert_eq!(problem(&client), ConnectionProblem::NoAnswer);
     drop(placeholder);
-    let _server =
-        NetServer::bind(NetServerConfig::new(address, identity), server_session()).expect("its port");
+    let _server = NetServer::bind(server_config(address, identity), server_session()).expect("its port");
     until("it is in", || client.with_session(|session, _| session.is_connected()));
     assert_eq!(client.connection_state(), ConnectionState::Connected);
 }

@@ -1,11 +1,14 @@
 //! The methods that are compared.
 
+#[cfg(feature = "bevy-rivals")]
 mod components;
 mod fairpath;
+#[cfg(feature = "bevy-rivals")]
 mod lightyear;
 mod quinn;
 mod raw;
 mod renet;
+#[cfg(feature = "bevy-rivals")]
 mod replicon;
 
 use std::net::SocketAddr;
@@ -60,8 +63,8 @@ pub(crate) struct Method {
     pub(crate) receiver: fn(&Terms, &ConnectInfo, u64) -> Box<dyn ReceiverSide>,
 }
 
-/// All methods. The first is the baseline.
-pub(crate) static METHODS: [Method; 11] = [
+/// All methods that were built. The first is the baseline.
+pub(crate) static METHODS: &[Method] = &[
     Method {
         name: "raw",
         title: "raw UDP loop: sendmmsg, all states in one datagram",
@@ -90,6 +93,7 @@ pub(crate) static METHODS: [Method; 11] = [
         server: |terms| Box::new(renet::RenetSnapshotServer::new(terms)),
         receiver: renet::receiver,
     },
+    #[cfg(feature = "bevy-rivals")]
     Method {
         name: "replicon",
         title: "bevy_replicon, on renet",
@@ -97,6 +101,7 @@ pub(crate) static METHODS: [Method; 11] = [
         server: |terms| Box::new(replicon::RepliconServer::new(terms)),
         receiver: replicon::receiver,
     },
+    #[cfg(feature = "bevy-rivals")]
     Method {
         name: "lightyear",
         title: "lightyear",

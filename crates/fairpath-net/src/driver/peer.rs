@@ -1,0 +1,689 @@
+//! One client's connection: QUIC below, the session above.
+
+#[cfg(feature = "web")]
+mod browser;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use fairpath::session::limits::{HELLO_WITHIN, STREAM_MESSAGE_BYTES_MAX};
+use fairpath::session::{ClientId, CloseReason, ConnectionId, Server, Token};
+use fairpath::time::{SharedInstant, Span};
+use fairpath::vector::Planar;
+use quinn_proto::crypto::rustls::HandshakeData;
+use quinn_proto::{
+    Connection, ConnectionError, ConnectionHandle, Dir, Event, ReadError, StreamEvent, StreamId, Transmit,
+    VarInt, WriteError,
+};
+
+use super::sealed::{self, SealedPeer};
+#[cfg(feature = "web")]
+use super::web::{self, Web};
+use crate::connection::{
+    DATAGRAMS_PER_SEC, Transport, UNORDERED_BYTES_MAX, close_reason, proven_fingerprint,
+};
+use crate::identity::unguessable;
+use crate::problem::ConnectionProblem;
+use crate::sealed::ControlDatagram;
+use crate::sender::{Departures, Outbound, ServerOutbound};
+use crate::served::{LinkStatus, Served, ServedSession};
+use crate::server::EndedConnection;
+use crate::token_bucket::TokenBucket;
+
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub(super) connection: Connection,
+    pub(super) handle: ConnectionHandle,
+    /// HTTP/3, if the client is a browser.
+    #[cfg(feature = "web")]
+    web: Option<Box<Web>>,
+    /// The address that the limiter counts this connection under. The client may move.
+    counted_as: IpAddr,
+    stage: Stage,
+    /// Free space in QUIC's datagram buffer while no datagram waits in it.
+    empty_buffer_space: usize,
+    /// When the last datagram was handed over, until it is known to have left.
+    handed_at: Option<Instant>,
+    is_held_back: bool,
+    departures: Departures,
+    /// Whether the last datagram was handed to QUIC.
+    is_datagram_in_quic: bool,
+    /// Carries datagrams beside QUIC, if the client knows how.
+    pub(super) sealed: Option<Box<SealedPeer>>,
+    /// Whether it was decided if the client is offered sealed datagrams.
+    pub(super) is_offer_decided: bool,
+    /// Whether QUIC may have packets to send.
+    pub(super) is_quic_due: bool,
+    /// When the last packet arrived.
+    pub(super) arrived_at: Instant,
+    /// Whether the driver's list of connections with something to deliver has this one.
+    pub(super) is_in_arrivals: bool,
+    /// Whether the driver's list of connections with something to transmit has this one.
+    pub(super) is_in_active: bool,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The client has until this instant to write to the ordered stream.
+    Greeting(Instant),
+    Session(Box<Link>),
+    /// The session has no part in this connection any more.
+    Ended,
+}
+
+/// The streams and datagrams of a session.
+#[derive(Debug)]
+struct Link {
+    id: ConnectionId,
+    /// Once the client has introduced itself.
+    client: Option<ClientId>,
+    ordered: StreamId,
+    /// The rest of an ordered message that the stream does not take yet.
+    ordered_rest: Bytes,
+    unordered_rest: Option<UnorderedRest>,
+    /// The beginnings of unordered messages. QUIC limits the number of streams.
+    unordered_unread: BTreeMap<StreamId, Vec<u8>>,
+    datagram_limit: TokenBucket,
+    measured_at: Option<Instant>,
+}
+
+/// The rest of an unordered message, and its stream if there was one to open.
+#[derive(Debug)]
+struct UnorderedRest {
+    stream: Option<StreamId>,
+    bytes: Bytes,
+}
+
+/// How a session's datagram leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carrier {
+    /// In a QUIC datagram: a browser's with the number of its session.
+    Quic,
+    /// In a sealed packet.
+    Sealed,
+}
+
+/// Least time between two round trips that the session is given: several per half-life of its
+/// estimate.
+const MEASURE_EVERY: Duration = Duration::from_millis(200);
+
+impl Peer {
+    /// A connection whose handshake begins.
+    pub(super) fn new(
+        mut connection: Connection,
+        handle: ConnectionHandle,
+        counted_as: IpAddr,
+        now: Instant,
+    ) -> Self {
+        let greeting_until = now + Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
+        Self {
+            empty_buffer_space: connection.datagrams().send_buffer_space(),
+            connection,
+            handle,
+            #[cfg(feature = "web")]
+            web: None,
+            counted_as,
+            stage: Stage::Greeting(greeting_until),
+            handed_at: None,
+            is_held_back: false,
+            departures: Departures::default(),
+            is_datagram_in_quic: false,
+            sealed: None,
+            is_offer_decided: false,
+            is_quic_due: true,
+            arrived_at: now,
+            is_in_arrivals: false,
+            is_in_active: false,
+        }
+    }
+
+    /// The session's name of this connection, while it has one.
+    pub(super) fn id(&self) -> Option<ConnectionId> {
+        if let Stage::Session(link) = &self.stage { Some(link.id) } else { None }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub(super) fn poll_deadline(&mut self) -> Option<Instant> {
+        let greeting = if let Stage::Greeting(until) = self.stage { Some(until) } else { None };
+        let sealed = self.sealed.as_ref().and_then(|sealed| sealed.poll_deadline());
+        [greeting, self.connection.poll_timeout(), sealed].into_iter().flatten().min()
+    }
+
+    /// Returns whether the session may have to hear of it.
+    pub(super) fn handle_timeout<V: Planar>(&mut self, shared: &ServedSession<V>, now: Instant) -> bool {
+        let is_quic_due = self.connection.poll_timeout().is_some_and(|at| at <= now);
+        if is_quic_due {
+            self.connection.handle_timeout(now);
+            self.is_quic_due = true;
+        }
+        if let Stage::Greeting(until) = self.stage
+            && until <= now
+        {
+            // A slow link deserves another attempt, which this reason permits.
+            self.close(CloseReason::NoGreeting, shared, now);
+            return true;
+        }
+        is_quic_due
+    }
+
+    /// Closes the connection from this end.
+    pub(super) fn close<V: Planar>(&mut self, reason: CloseReason, shared: &ServedSession<V>, now: Instant) {
+        self.connection.close(now, VarInt::from_u32(reason.code().into()), reason.to_string().into());
+        self.is_quic_due = true;
+        let error = ConnectionError::LocallyClosed;
+        self.end(ConnectionProblem::of_quic(&error, Some(reason), false), shared);
+    }
+
+    /// Closes the connection because the client broke the protocol.
+    pub(super) fn throw_out<V: Planar>(
+        &mut self,
+        reason: CloseReason,
+        shared: &ServedSession<V>,
+        now: Instant,
+    ) {
+        shared.on_thrown_out(self.connection.remote_address().ip());
+        self.close(reason, shared, now);
+    }
+
+    /// Ends the session's part in this connection.
+    fn end<V: Planar>(&mut self, problem: ConnectionProblem, shared: &ServedSession<V>) {
+        match std::mem::replace(&mut self.stage, Stage::Ended) {
+            Stage::Greeting(_) => shared.on_handshake_over(self.counted_as, true),
+            Stage::Session(link) => {
+                if let Some(client) = link.client {
+                    let address = self.connection.remote_address();
+                    shared.push_ended(EndedConnection { client, address, problem });
+                }
+            }
+            Stage::Ended => return,
+        }
+        shared.on_gone(self.counted_as);
+    }
+
+    pub(super) fn status(&self) -> LinkStatus {
+        LinkStatus {
+            address: self.connection.remote_address(),
+            fingerprint: proven_fingerprint(self.connection.crypto_session().peer_identity()),
+            #[cfg(feature = "web")]
+            transport: if self.web.is_some() { Transport::WebTransport } else { Transport::Quic },
+            #[cfg(not(feature = "web"))]
+            transport: Transport::Quic,
+            departures: self.departures,
+            sealed: self.sealed.as_ref().map(|sealed| sealed.statistics()),
+            quic: self.connection.stats(),
+        }
+    }
+}
+
+// ── in
+
+impl Peer {
+    /// Hands arrivals to the session, at the time when they arrived. Returns whether the session
+    /// may have something to send earlier than it said.
+    pub(super) fn deliver<V: Planar>(
+        &mut self,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        now: Instant,
+    ) -> bool {
+        let mut is_news = self.deliver_sealed(shared, served, now);
+        let at = served.advance(shared.clock.shared_at(self.arrived_at));
+        while let Some(event) = self.connection.poll() {
+            self.is_quic_due = true;
+            is_news |= match event {
+                Event::ConnectionLost { reason } => self.on_lost(&reason, shared, served, at),
+                Event::DatagramReceived => self.deliver_datagrams(&mut served.session, at, now),
+                Event::Stream(event) => self.on_stream_event(event, shared, served, at, now),
+                #[cfg(feature = "web")]
+                Event::Connected => self.greet_browser(shared, now),
+                #[cfg(not(feature = "web"))]
+                Event::Connected => false,
+                Event::HandshakeDataReady | Event::DatagramsUnblocked => false,
+            };
+        }
+        self.measure(&mut served.session, now);
+        is_news
+    }
+
+    fn on_lost<V: Planar>(
+        &mut self,
+        reason: &ConnectionError,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+    ) -> bool {
+        let id = self.id();
+        self.end(ConnectionProblem::of_quic(reason, None, false), shared);
+        if let Some(id) = id {
+            served.session.handle_disconnected(id, close_reason(reason), at);
+        }
+        true
+    }
+
+    /// Hands over datagrams that arrived sealed.
+    fn deliver_sealed<V: Planar>(
+        &mut self,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        now: Instant,
+    ) -> bool {
+        let (Stage::Session(link), Some(sealed)) = (&mut self.stage, &mut self.sealed) else { return false };
+        let mut is_news = false;
+        sealed.unread.drain(|datagram, arrived_at| {
+            let at = served.advance(shared.clock.shared_at(arrived_at));
+            if link.takes_datagram(now) {
+                is_news |= served.session.handle_datagram(link.id, datagram, at);
+            }
+        });
+        is_news
+    }
+
+    fn deliver_datagrams<V: Planar>(
+        &mut self,
+        session: &mut Server<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) -> bool {
+        // Before the greeting they wait in QUIC's buffer, which is bounded.
+        let Stage::Session(link) = &mut self.stage else { return false };
+        let mut is_news = false;
+        while let Some(bytes) = self.connection.datagrams().recv() {
+            let is_control = self.sealed.is_some() && ControlDatagram::is_control(&bytes);
+            #[cfg(feature = "web")]
+            let Some(bytes) = web::unwrap_datagram(self.web.as_deref(), bytes) else { continue };
+            if link.takes_datagram(now) && !is_control {
+                is_news |= session.handle_datagram(link.id, &bytes, at);
+            }
+        }
+        is_news
+    }
+
+    fn on_stream_event<V: Planar>(
+        &mut self,
+        event: StreamEvent,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) -> bool {
+        #[cfg(feature = "web")]
+        self.sort_streams(event, shared, served, at, now);
+        let violation = match event {
+            #[cfg(feature = "web")]
+            StreamEvent::Opened { .. } if self.web.is_some() => None,
+            StreamEvent::Opened { dir: Dir::Bi } => self.accept_ordered(shared, served, at, now),
+            StreamEvent::Opened { dir: Dir::Uni } => self.accept_unordered(&mut served.session, at),
+            StreamEvent::Readable { id } => self.read(id, &mut served.session, at),
+            // There may be room for what waits.
+            StreamEvent::Writable { .. } | StreamEvent::Available { .. } => None,
+            StreamEvent::Stopped { id, .. } => self.on_stopped(id),
+            StreamEvent::Finished { .. } => return false,
+        };
+        if let Some(reason) = violation {
+            self.on_violation(reason, shared, served, at, now);
+        }
+        true
+    }
+
+    fn on_violation<V: Planar>(
+        &mut self,
+        reason: CloseReason,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) {
+        if let Some(id) = self.id() {
+            self.throw_out(reason, shared, now);
+            served.session.handle_disconnected(id, None, at);
+        }
+    }
+
+    /// The first stream in both directions is the ordered one, and begins the session.
+    fn accept_ordered<V: Planar>(
+        &mut self,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) -> Option<CloseReason> {
+        if !matches!(self.stage, Stage::Greeting(_)) {
+            // Further streams stay unread, and flow control bounds what they hold.
+            return None;
+        }
+        let ordered = self.connection.streams().accept(Dir::Bi)?;
+        self.begin_session(ordered, shared, served, at, now)?;
+        // Unordered messages and datagrams may have overtaken the greeting.
+        let violation = self
+            .read(ordered, &mut served.session, at)
+            .or_else(|| self.accept_unordered(&mut served.session, at));
+        self.deliver_datagrams(&mut served.session, at, now);
+        violation
+    }
+
+    /// Begins a session on its ordered stream. `None` if there is no room for it.
+    fn begin_session<V: Planar>(
+        &mut self,
+        ordered: StreamId,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        at: SharedInstant,
+        now: Instant,
+    ) -> Option<()> {
+        shared.on_handshake_over(self.counted_as, false);
+        let Some(id) = served.session.handle_connected(Token(unguessable()), at) else {
+            self.stage = Stage::Ended;
+            shared.on_gone(self.counted_as);
+            let reason = CloseReason::Full;
+            self.connection.close(now, VarInt::from_u32(reason.code().into()), reason.to_string().into());
+            return None;
+        };
+        self.stage = Stage::Session(Box::new(Link {
+            id,
+            client: None,
+            ordered,
+            ordered_rest: Bytes::new(),
+            unordered_rest: None,
+            unordered_unread: BTreeMap::new(),
+            datagram_limit: TokenBucket::full(DATAGRAMS_PER_SEC),
+            measured_at: None,
+        }));
+        Some(())
+    }
+
+    fn accept_unordered<V: Planar>(
+        &mut self,
+        session: &mut Server<V>,
+        at: SharedInstant,
+    ) -> Option<CloseReason> {
+        loop {
+            let Stage::Session(link) = &mut self.stage else { return None };
+            let id = self.connection.streams().accept(Dir::Uni)?;
+            link.unordered_unread.insert(id, Vec::new());
+            let violation = self.read(id, session, at);
+            if violation.is_some() {
+                return violation;
+            }
+        }
+    }
+
+    /// Reads a stream. Returns a violation of the protocol.
+    fn read<V: Planar>(
+        &mut self,
+        id: StreamId,
+        session: &mut Server<V>,
+        at: SharedInstant,
+    ) -> Option<CloseReason> {
+        let Stage::Session(link) = &mut self.stage else { return None };
+        if id == link.ordered {
+            return read_ordered(&mut self.connection, link, session, at);
+        }
+        let bytes = link.unordered_unread.get_mut(&id)?;
+        match read_unordered(&mut self.connection, id, bytes) {
+            UnorderedRead::More => return None,
+            UnorderedRead::Reset => {}
+            UnorderedRead::TooLong => return Some(CloseReason::Malformed),
+            UnorderedRead::Complete => session.handle_unordered(link.id, bytes, at),
+        }
+        link.unordered_unread.remove(&id);
+        None
+    }
+
+    /// The client wants no more of a stream. It needs the ordered one.
+    fn on_stopped(&mut self, id: StreamId) -> Option<CloseReason> {
+        let Stage::Session(link) = &mut self.stage else { return None };
+        if link.unordered_rest.as_ref().is_some_and(|rest| rest.stream == Some(id)) {
+            link.unordered_rest = None;
+        }
+        (id == link.ordered).then_some(CloseReason::OutOfPlace)
+    }
+
+    fn measure<V: Planar>(&mut self, session: &mut Server<V>, now: Instant) {
+        let Stage::Session(link) = &mut self.stage else { return };
+        if link.measured_at.is_none_or(|at| now.saturating_duration_since(at) >= MEASURE_EVERY) {
+            link.measured_at = Some(now);
+            let micros = i64::try_from(self.connection.rtt().as_micros()).unwrap_or(i64::MAX);
+            session.handle_round_trip(link.id, Span::from_micros(micros));
+        }
+    }
+}
+
+impl Link {
+    /// Counts a datagram. Returns false if it is beyond the limit.
+    fn takes_datagram(&mut self, now: Instant) -> bool {
+        self.datagram_limit.take_at(now, 1.0, DATAGRAMS_PER_SEC, DATAGRAMS_PER_SEC)
+    }
+}
+
+/// Reads the ordered stream. It must not end before its connection.
+fn read_ordered<V: Planar>(
+    connection: &mut Connection,
+    link: &mut Link,
+    session: &mut Server<V>,
+    at: SharedInstant,
+) -> Option<CloseReason> {
+    let mut stream = connection.recv_stream(link.ordered);
+    let mut chunks = stream.read(true).ok()?;
+    let violation = loop {
+        match chunks.next(STREAM_MESSAGE_BYTES_MAX) {
+            Ok(Some(chunk)) => session.handle_stream(link.id, &chunk.bytes, at),
+            Err(ReadError::Blocked) => break None,
+            Ok(None) | Err(ReadError::Reset(_)) => break Some(CloseReason::OutOfPlace),
+        }
+    };
+    // The caller transmits anyway.
+    let _ = chunks.finalize();
+    link.client = link.client.or_else(|| session.client_on(link.id));
+    violation
+}
+
+enum UnorderedRead {
+    More,
+    Complete,
+    TooLong,
+    Reset,
+}
+
+fn read_unordered(connection: &mut Connection, id: StreamId, bytes: &mut Vec<u8>) -> UnorderedRead {
+    let mut stream = connection.recv_stream(id);
+    let Ok(mut chunks) = stream.read(true) else { return UnorderedRead::Reset };
+    let read = loop {
+        match chunks.next(UNORDERED_BYTES_MAX + 1) {
+            Ok(Some(chunk)) if bytes.len() + chunk.bytes.len() > UNORDERED_BYTES_MAX => {
+                break UnorderedRead::TooLong;
+            }
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk.bytes),
+            Ok(None) => break UnorderedRead::Complete,
+            Err(ReadError::Blocked) => break UnorderedRead::More,
+            Err(ReadError::Reset(_)) => break UnorderedRead::Reset,
+        }
+    };
+    let _ = chunks.finalize();
+    read
+}
+
+// ── out
+
+impl Peer {
+    /// Takes from the session what can leave now: messages, and one datagram. Returns whether
+    /// there was any.
+    pub(super) fn pump<V: Planar>(
+        &mut self,
+        session: &mut Server<V>,
+        now: SharedInstant,
+        handed_at: Instant,
+    ) -> bool {
+        let Some(id) = self.id() else { return false };
+        let outbound = &mut ServerOutbound { session, id, now };
+        let mut has_sent = self.pump_ordered(outbound);
+        has_sent |= self.pump_unordered(outbound);
+        self.is_quic_due |= has_sent;
+        has_sent |= self.pump_datagram(outbound, handed_at);
+        has_sent
+    }
+
+    fn pump_ordered(&mut self, outbound: &mut impl Outbound) -> bool {
+        let Stage::Session(link) = &mut self.stage else { return false };
+        let mut has_sent = false;
+        loop {
+            if link.ordered_rest.is_empty() {
+                let Some(bytes) = outbound.poll_stream() else { return has_sent };
+                link.ordered_rest = bytes.into();
+            }
+            let written =
+                self.connection.send_stream(link.ordered).write_chunks(rest(&mut link.ordered_rest));
+            if written.is_err() {
+                // Blocked: an event tells when there is room. Stopped: an event tells that, too.
+                return has_sent;
+            }
+            has_sent = true;
+        }
+    }
+
+    fn pump_unordered(&mut self, outbound: &mut impl Outbound) -> bool {
+        let Stage::Session(link) = &mut self.stage else { return false };
+        let mut has_sent = false;
+        loop {
+            let waiting = link.unordered_rest.take();
+            let next = || {
+                let bytes = outbound.poll_unordered()?;
+                #[cfg(feature = "web")]
+                let bytes = web::wrap_message(self.web.as_deref(), bytes);
+                Some(UnorderedRest { stream: None, bytes: bytes.into() })
+            };
+            let Some(mut message) = waiting.or_else(next) else { return has_sent };
+            let stream = message.stream.or_else(|| self.connection.streams().open(Dir::Uni));
+            message.stream = stream;
+            let Some(stream) = stream else {
+                // The client allows no more streams for now.
+                link.unordered_rest = Some(message);
+                return has_sent;
+            };
+            let mut sending = self.connection.send_stream(stream);
+            while !message.bytes.is_empty() {
+                match sending.write_chunks(rest(&mut message.bytes)) {
+                    Ok(_) => has_sent = true,
+                    Err(WriteError::Blocked) => {
+                        link.unordered_rest = Some(message);
+                        return has_sent;
+                    }
+                    // The client does not want it.
+                    Err(_) => break,
+                }
+            }
+            let _ = sending.finish();
+        }
+    }
+
+    fn pump_datagram(&mut self, outbound: &mut impl Outbound, handed_at: Instant) -> bool {
+        // At most one datagram is ahead of the wire.
+        if self.handed_at.is_some() {
+            return false;
+        }
+        let Some((carrier, bytes_max)) = self.carrier(handed_at) else { return false };
+        let Some(bytes) = outbound.poll_datagram(bytes_max) else { return false };
+        self.handed_at = Some(handed_at);
+        match (carrier, &mut self.sealed) {
+            // It is sealed when it leaves, without the session's mutex.
+            (Carrier::Sealed, Some(sealed)) => sealed.outgoing = Some(bytes),
+            _ => self.send_in_quic(bytes),
+        }
+        true
+    }
+
+    /// How the next datagram of the session leaves, and the most bytes that it may have. `None` if
+    /// the client accepts no datagrams.
+    fn carrier(&mut self, now: Instant) -> Option<(Carrier, usize)> {
+        if self.sealed.as_mut().is_some_and(|sealed| sealed.is_in_use(now)) {
+            return Some((Carrier::Sealed, sealed::datagram_bytes_max(&self.connection)));
+        }
+        let bytes_max = self.connection.datagrams().max_size()?;
+        #[cfg(feature = "web")]
+        if let Some(web) = &self.web {
+            return Some((Carrier::Quic, bytes_max.checked_sub(web.datagram_prefix()?)?));
+        }
+        Some((Carrier::Quic, bytes_max))
+    }
+
+    fn send_in_quic(&mut self, bytes: Vec<u8>) {
+        #[cfg(feature = "web")]
+        let bytes = match &self.web {
+            Some(web) => web.wrap_datagram(&bytes),
+            None => bytes,
+        };
+        // If the path has just become narrower, the datagram is lost.
+        let _ = self.connection.datagrams().send(bytes.into(), true);
+        self.is_datagram_in_quic = true;
+        self.is_quic_due = true;
+    }
+
+    /// Does what is due beside QUIC, before packets are made.
+    pub(super) fn handle_turn(&mut self, now: Instant) {
+        if let Some(sealed) = &mut self.sealed {
+            self.is_quic_due |= sealed.handle_turn(&mut self.connection, now);
+        }
+    }
+
+    /// Makes the next packet: sealed ones first, then QUIC's.
+    pub(super) fn poll_transmit(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<Transmit> {
+        if let Some(sealed) = &mut self.sealed {
+            if let Some(destination) = sealed.poll_transmit(now, packet) {
+                let (size, src_ip) = (packet.len(), self.connection.local_ip());
+                return Some(Transmit { destination, ecn: None, size, segment_size: None, src_ip });
+            }
+            // The client has just become silent on the sealed path, or the keys are used up.
+            if let Some(bytes) = sealed.outgoing.take() {
+                self.send_in_quic(bytes);
+            }
+        }
+        if !self.is_quic_due {
+            return None;
+        }
+        let transmit = self.connection.poll_transmit(now, 1, packet);
+        self.is_quic_due = transmit.is_some();
+        transmit
+    }
+
+    /// After packets were made: whether the last datagram is in one of them.
+    pub(super) fn check_datagram(&mut self) -> DatagramState {
+        if self.handed_at.is_none() {
+            return DatagramState::None;
+        }
+        let is_in_quic = self.is_datagram_in_quic
+            && self.connection.datagrams().send_buffer_space() < self.empty_buffer_space;
+        if is_in_quic || self.sealed.as_ref().is_some_and(|sealed| sealed.outgoing.is_some()) {
+            self.is_held_back = true;
+            return DatagramState::HeldBack;
+        }
+        DatagramState::Left { was_held_back: self.is_held_back }
+    }
+
+    /// Counts the last datagram, which has left.
+    pub(super) fn count_departure(&mut self, now: Instant) {
+        let Some(handed_at) = self.handed_at.take() else { return };
+        self.is_datagram_in_quic = false;
+        let is_held_back = std::mem::take(&mut self.is_held_back);
+        self.departures.count(now.saturating_duration_since(handed_at), is_held_back);
+    }
+}
+
+/// The state of a session's last datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DatagramState {
+    None,
+    HeldBack,
+    Left { was_held_back: bool },
+}
+
+/// Whether the client chose this protocol when it connected.
+pub(super) fn has_chosen(connection: &Connection, alpn: &[u8]) -> bool {
+    let data = connection.crypto_session().handshake_data();
+    let data = data.and_then(|data| data.downcast::<HandshakeData>().ok());
+    data.is_some_and(|data| data.protocol.as_deref() == Some(alpn))
+}
+
+fn rest(bytes: &mut Bytes) -> &mut [Bytes] {
+    std::slice::from_mut(bytes)
+}

@@ -1,0 +1,205 @@
+//! A session that the game and the network share, and the admission of connections to it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use fairpath::session::{ClientId, CloseReason, ConnectionId, Server};
+use fairpath::time::SharedInstant;
+use fairpath::vector::Planar;
+
+use crate::clock::Clock;
+use crate::connection::Transport;
+use crate::connection_limiter::{ConnectionLimiter, Limits};
+use crate::identity::Fingerprint;
+use crate::lock;
+use crate::monitor::{Held, InFrame, Monitor, Watched};
+use crate::sealed::LinkStatistics;
+use crate::sender::Departures;
+use crate::server::{AdmissionStatistics, EndedConnection, PeerStatus};
+
+/// The session of a server, behind its mutex.
+#[derive(Debug)]
+pub(crate) struct ServedSession<V: Planar> {
+    pub(crate) inner: Monitor<Served<V>>,
+    /// Not behind the session's mutex: connections come while a game holds that.
+    admission: Mutex<Admission>,
+    ended: Mutex<VecDeque<EndedConnection>>,
+    pub(crate) clock: Clock,
+}
+
+#[derive(Debug)]
+pub(crate) struct Served<V: Planar> {
+    pub(crate) session: Server<V>,
+    /// The latest instant that the session was given. It never runs backwards.
+    latest: SharedInstant,
+    /// The reason that clients are given when the server stops.
+    pub(crate) farewell: CloseReason,
+}
+
+#[derive(Debug)]
+struct Admission {
+    limiter: ConnectionLimiter,
+    statistics: AdmissionStatistics,
+}
+
+/// What to do with a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Ask the client to prove its address.
+    Retry,
+    Refuse,
+    Accept,
+}
+
+/// What a transport knows of a connection, for [`PeerStatus`].
+#[derive(Debug)]
+pub(crate) struct LinkStatus {
+    pub(crate) address: SocketAddr,
+    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) transport: Transport,
+    pub(crate) departures: Departures,
+    pub(crate) sealed: Option<LinkStatistics>,
+    pub(crate) quic: quinn_proto::ConnectionStats,
+}
+
+/// Ended connections that wait to be polled: a full server that loses its network, and more.
+const ENDED_MAX: usize = 1024;
+
+impl<V: Planar> Watched for Served<V> {
+    fn has_events(&self) -> bool {
+        self.session.has_events()
+    }
+}
+
+impl<V: Planar> ServedSession<V> {
+    /// Holds a session. `name` is the public type, for panic messages.
+    pub(crate) fn new(name: &'static str, session: Server<V>, limits: Limits, clock: Clock) -> Self {
+        let (latest, farewell) = (clock.shared(), CloseReason::Finished);
+        let statistics = AdmissionStatistics::default();
+        Self {
+            inner: Monitor::new(name, "frame", Served { session, latest, farewell }),
+            admission: Mutex::new(Admission { limiter: ConnectionLimiter::new(limits), statistics }),
+            ended: Mutex::default(),
+            clock,
+        }
+    }
+
+    /// Gives access to the session, with the current time.
+    #[track_caller]
+    pub(crate) fn with<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+        self.turn(self.inner.lock(), turn)
+    }
+
+    pub(crate) fn try_with<R>(
+        &self,
+        turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R,
+    ) -> Result<R, InFrame> {
+        Ok(self.turn(self.inner.try_lock()?, turn))
+    }
+
+    /// Reads the clock inside the lock: time never runs backwards.
+    fn turn<R>(
+        &self,
+        mut inner: Held<'_, Served<V>>,
+        turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R,
+    ) -> R {
+        let now = inner.advance(self.clock.shared());
+        turn(&mut inner.session, now)
+    }
+
+    /// Decides whether a connection may start its handshake, and counts it.
+    pub(crate) fn admit(&self, address: IpAddr, is_proven: bool) -> Verdict {
+        let mut admission = lock(&self.admission);
+        if !is_proven {
+            admission.statistics.retried += 1;
+            Verdict::Retry
+        } else if admission.limiter.admit(address, Instant::now()) {
+            Verdict::Accept
+        } else {
+            admission.statistics.refused += 1;
+            Verdict::Refuse
+        }
+    }
+
+    /// The handshake and the greeting of an accepted connection are over, or have failed.
+    pub(crate) fn on_handshake_over(&self, address: IpAddr, has_failed: bool) {
+        let mut admission = lock(&self.admission);
+        admission.limiter.on_handshake_over(address);
+        admission.statistics.failed += u64::from(has_failed);
+    }
+
+    /// A connection was closed because the client broke the protocol.
+    pub(crate) fn on_thrown_out(&self, address: IpAddr) {
+        let mut admission = lock(&self.admission);
+        admission.statistics.thrown_out += 1;
+        admission.limiter.on_thrown_out(address);
+    }
+
+    /// An accepted connection is gone.
+    pub(crate) fn on_gone(&self, address: IpAddr) {
+        lock(&self.admission).limiter.on_gone(address);
+    }
+
+    #[track_caller]
+    pub(crate) fn admission_statistics(&self) -> AdmissionStatistics {
+        // Needs no session, but a call inside `frame` shall behave the same with every driver.
+        drop(self.inner.lock_for("admission_statistics"));
+        lock(&self.admission).statistics
+    }
+
+    /// Keeps an ended connection for the game, and forgets the oldest if there are too many.
+    pub(crate) fn push_ended(&self, connection: EndedConnection) {
+        let mut ended = lock(&self.ended);
+        if ended.len() >= ENDED_MAX {
+            ended.pop_front();
+        }
+        ended.push_back(connection);
+    }
+
+    pub(crate) fn poll_ended(&self) -> Option<EndedConnection> {
+        lock(&self.ended).pop_front()
+    }
+}
+
+impl<V: Planar> Served<V> {
+    /// The time that the session is given for something that happened at `at`.
+    pub(crate) fn advance(&mut self, at: SharedInstant) -> SharedInstant {
+        self.latest = self.latest.max(at);
+        self.latest
+    }
+
+    /// Whether connected clients have confirmed every reliable message.
+    pub(crate) fn is_all_confirmed(&self) -> bool {
+        let waiting = |client| self.session.statistics(client).map_or(0, |it| it.outbox_bytes);
+        self.session.clients().filter(|client| self.session.is_connected(*client)).all(|it| waiting(it) == 0)
+    }
+
+    /// The status of connections, in the order given.
+    pub(crate) fn status(&self, links: impl Iterator<Item = (ConnectionId, LinkStatus)>) -> Vec<PeerStatus> {
+        let clients: BTreeMap<ConnectionId, ClientId> = self
+            .session
+            .clients()
+            .filter_map(|client| Some((self.session.connection(client)?, client)))
+            .collect();
+        let status = |(id, link): (ConnectionId, LinkStatus)| {
+            let client = clients.get(&id).copied();
+            let beside = link.sealed.unwrap_or_default();
+            PeerStatus {
+                client,
+                address: link.address,
+                fingerprint: link.fingerprint,
+                transport: link.transport,
+                session: client.and_then(|client| self.session.statistics(client)),
+                departures: link.departures,
+                sealed: link.sealed,
+                quic_round_trip: link.quic.path.rtt,
+                udp_bytes_sent: link.quic.udp_tx.bytes + beside.bytes_sent,
+                udp_bytes_received: link.quic.udp_rx.bytes + beside.bytes_received,
+                quic_packets_lost: link.quic.path.lost_packets,
+            }
+        };
+        links.map(status).collect()
+    }
+}
