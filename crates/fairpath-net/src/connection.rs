@@ -118,7 +118,8 @@ pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn:
 /// QUIC's round trip is measured at least this often. The session compares receipts with it.
 const ROUND_TRIP_EVERY: Duration = Duration::from_secs(1);
 /// A client may acknowledge this late. quinn-proto asks for no more than a round trip, or 25 ms if
-/// that is longer. The session's receipts acknowledge motion earlier, and QUIC repeats only messages.
+/// that is longer. The session's receipts acknowledge motion earlier, and QUIC repeats only
+/// messages.
 const ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(300);
 
 /// The settings of a server: clients acknowledge rarely, and are asked for a sign of life if they

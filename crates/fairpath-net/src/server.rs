@@ -282,8 +282,8 @@ impl<V: Planar> NetServer<V> {
         self.served.admission_statistics()
     }
 
-    /// What [sealed](crate::sealed) datagrams have done, over all connections, and why sealed packets
-    /// were dropped. Browsers are offered none.
+    /// What [sealed](crate::sealed) datagrams have done, over all connections, and why sealed
+    /// packets were dropped. Browsers are offered none.
     ///
     /// # Panics
     /// Inside [`frame`](Self::frame).

@@ -309,7 +309,7 @@ impl Peer {
         now: Instant,
     ) -> bool {
         #[cfg(feature = "web")]
-        self.sort_streams(event, shared, served, at, now);
+        self.sort_streams(&event, shared, served, at, now);
         let violation = match event {
             #[cfg(feature = "web")]
             StreamEvent::Opened { .. } if self.web.is_some() => None,

@@ -1,9 +1,9 @@
 //! The connections to lobbies, from the socket of the server.
 //!
 //! A lobby lists the address that it sees, so the connection to it must leave from the server's own
-//! socket. An endpoint of quinn sends on that socket by itself, and the driver hands it every packet
-//! that comes from the address of a lobby. The address is enough: a lobby connects to no server, so
-//! none of these packets can be for the server.
+//! socket. An endpoint of quinn sends on that socket by itself, and the driver hands it every
+//! packet that comes from the address of a lobby. The address is enough: a lobby connects to no
+//! server, so none of these packets can be for the server.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};

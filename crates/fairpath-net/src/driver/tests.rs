@@ -62,8 +62,8 @@ fn a_server_without_clients_sleeps() {
 }
 
 #[test]
-fn a_thousand_idle_clients_share_their_wake_ups() {
-    const CLIENTS: usize = 1_000;
+fn idle_clients_share_their_wake_ups() {
+    const CLIENTS: usize = 200;
     let (server, thread) = (server(CLIENTS), ClientThread::start().expect("a thread"));
     let mut clients = Vec::new();
     let begin = Instant::now();
@@ -77,7 +77,7 @@ fn a_thousand_idle_clients_share_their_wake_ups() {
         }
     }
     let (passes, span) = passes_during(&server, Duration::from_secs(2));
-    // A thousand clients send at least a datagram a second each. A pass every 8 ms takes them all;
+    // Each client sends at least a datagram a second. A pass every 8 ms takes them all;
     // twice as many allows for one that finds more to send.
     let allowed = 2 * (span.as_millis() / REST_MAX.as_millis()) as u64 + 10;
     assert!(passes <= allowed, "{passes} passes in {span:?}, at most {allowed} allowed");

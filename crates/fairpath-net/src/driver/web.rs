@@ -2,7 +2,8 @@
 //!
 //! The server sends SETTINGS on a control stream, answers the extended CONNECT request with 200,
 //! and finds the streams of the session by their first bytes (RFC 9220, WebTransport over HTTP/3).
-//! Everything else that a browser sends (its own settings, QPACK instructions, grease) is discarded.
+//! Everything else that a browser sends (its own settings, QPACK instructions, grease) is
+//! discarded.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -29,7 +29,7 @@ impl Peer {
     /// Finds out what a browser's streams are: the new ones, or a readable one.
     pub(super) fn sort_streams<V: Planar>(
         &mut self,
-        event: StreamEvent,
+        event: &StreamEvent,
         shared: &ServedSession<V>,
         served: &mut Served<V>,
         at: SharedInstant,
@@ -38,8 +38,8 @@ impl Peer {
         let Some(web) = &mut self.web else { return };
         let had_session = web.has_session();
         let ids = match event {
-            StreamEvent::Opened { dir } => web.accept(&mut self.connection, dir),
-            StreamEvent::Readable { id } => vec![id],
+            StreamEvent::Opened { dir } => web.accept(&mut self.connection, *dir),
+            StreamEvent::Readable { id } => vec![*id],
             _ => return,
         };
         let is_on = self.sort_each(&ids, shared, served, at, now);

@@ -54,7 +54,8 @@ impl Port for LinuxPort {
         // Non-blocking, no fragments, local addresses.
         let may_fragment = UdpSocketState::new(UdpSockRef::from(&socket))?.may_fragment();
         let address = socket.local_addr()?;
-        // Every packet by itself: clients rarely send two at once. No marks: the window is constant.
+        // Every packet by itself: clients rarely send two at once. No marks: the window is
+        // constant.
         setsockopt(&socket, sockopt::UdpGroSegment, &false)?;
         let _ = SockRef::from(&socket).set_recv_tos_v4(false);
         if address.is_ipv6() {
