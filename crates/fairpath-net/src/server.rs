@@ -311,6 +311,9 @@ impl<V: Planar> NetServer<V> {
 
     /// Accepts no new clients, waits up to `within` for connected clients to confirm reliable
     /// messages, tells them that the session has ended, and stops. Returns whether all confirmed.
+    ///
+    /// Blocks for up to `within`, and about half a second more, in which the close is repeated to
+    /// clients that missed it.
     pub fn shutdown(mut self, within: Duration) -> bool {
         self.network.thread.finish(within)
     }
