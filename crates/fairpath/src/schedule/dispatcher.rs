@@ -89,7 +89,7 @@ pub struct FeedbackOutcome {
 ///
 /// Entities have slots and receivers have places: small numbers by which lists are indexed. What
 /// belongs to a pair and is walked for all receivers is in the entity's [`Ledger`]; what is walked
-/// for all entities of one receiver is in the receiver's [`WatchRow`].
+/// for all entities of one receiver is in the receiver's `WatchRow`.
 #[derive(Debug)]
 pub struct Dispatcher<V: Planar> {
     config: DispatcherConfig,

@@ -23,7 +23,7 @@ pub struct BudgetScene {
     pub loss: f64,
     pub has_bullets: bool,
     pub scheduler: SceneScheduler,
-    /// How long is measured, after [`WARM_UP`].
+    /// How long is measured, after a warm-up of 8 s.
     pub length: Span,
     pub seed: u64,
 }
