@@ -251,7 +251,14 @@ impl<V: Planar> Owner<V> {
         at: SharedInstant,
     ) -> Option<TriggerReason> {
         let kind = if self.kind == MotionKind::Static { MotionKind::Linear } else { self.kind };
-        let truth = continued(state, kind, secs);
+        let truth = match kind {
+            MotionKind::Linear | MotionKind::Quadratic | MotionKind::Circular
+                if self.trigger.reads_position_only() =>
+            {
+                State { position: kind.from_state(state).position_at(secs), ..*state }
+            }
+            _ => continued(state, kind, secs),
+        };
         self.trigger.check(&truth, exported, at + Span::from_secs_f64(secs))
     }
 
