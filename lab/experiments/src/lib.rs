@@ -81,6 +81,7 @@ pub mod files;
 pub mod index;
 pub mod judge;
 pub mod laps;
+pub mod loss;
 pub mod online;
 pub mod outcome;
 pub mod plot;

@@ -1,4 +1,5 @@
 use super::deadlines::{Deadlines, NEVER};
+use super::dispatcher::DepartureKind;
 use super::small_list::SmallList;
 use super::{DecisionContext, Departure};
 use crate::number::{EntityId, ReceiverId};
@@ -177,7 +178,8 @@ impl Claims {
         let left = take_due(self.deadlines.row_mut(place), now, &mut self.due);
         self.deadlines.set_due(place, left.unwrap_or(NEVER));
         self.len -= self.due.len();
-        departures.extend(self.due.iter().map(|claim| Departure { claim: *claim, is_promise: false }));
+        departures
+            .extend(self.due.iter().map(|claim| Departure { claim: *claim, kind: DepartureKind::Claim }));
     }
 
     /// Whether any claim for this receiver waits.

@@ -17,6 +17,8 @@ pub(super) struct OpenCopy {
     pub(super) entity: EntityId,
     /// Whether a report may still change it.
     is_open: bool,
+    /// Whether the same DR vector was sent before, against loss.
+    pub(super) is_repeat: bool,
     pub(super) sent_at: SharedInstant,
     /// When it is expected to arrive, or long ago if it counts as lost.
     expected: SharedInstant,
@@ -47,9 +49,15 @@ impl OpenCopies {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, entity: EntityId, sent_at: SharedInstant, expected: SharedInstant) {
+    pub(super) fn push(
+        &mut self,
+        entity: EntityId,
+        sent_at: SharedInstant,
+        expected: SharedInstant,
+        is_repeat: bool,
+    ) {
         self.drop_first(|oldest| !oldest.is_open || sent_at - oldest.sent_at > Self::REMEMBERED);
-        self.copies.push_back(OpenCopy { entity, is_open: true, sent_at, expected });
+        self.copies.push_back(OpenCopy { entity, is_open: true, is_repeat, sent_at, expected });
     }
 
     #[inline]
@@ -115,7 +123,7 @@ mod tests {
         let ids: Vec<CopyId> = (0..4)
             .map(|number| {
                 let id = copies.next();
-                copies.push(EntityId(9 - number), at(number.into()), at(100 + i64::from(number)));
+                copies.push(EntityId(9 - number), at(number.into()), at(100 + i64::from(number)), false);
                 id
             })
             .collect();
@@ -134,7 +142,7 @@ mod tests {
         overdue.clear();
         copies.overdue(at(1_000), &mut overdue);
         assert_eq!(overdue, [EntityId(6)]);
-        copies.push(EntityId(1), at(60_000), at(60_000));
+        copies.push(EntityId(1), at(60_000), at(60_000), false);
         assert!(matches!(copies.find(ids[3]), FoundCopy::Closed), "forgotten");
     }
 }
