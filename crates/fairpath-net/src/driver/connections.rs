@@ -84,7 +84,7 @@ impl<V: Planar> Connections<V> {
         let (served, now) = (&self.served, self.now);
         for (index, peer) in self.peers.iter_mut().enumerate() {
             if let Some(peer) = peer {
-                peer.close(reason, served, now);
+                peer.say_farewell(reason, served, now);
                 activate(&mut self.active, index, peer);
             }
         }

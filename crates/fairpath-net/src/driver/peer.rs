@@ -2,6 +2,7 @@
 
 #[cfg(feature = "web")]
 mod browser;
+mod farewell;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,6 +19,7 @@ use quinn_proto::{
     VarInt, WriteError,
 };
 
+use self::farewell::Farewell;
 use super::sealed::{self, SealedPeer};
 #[cfg(feature = "web")]
 use super::web::{self, Web};
@@ -54,6 +56,8 @@ pub(super) struct Peer {
     pub(super) sealed: Option<Box<SealedPeer>>,
     /// Whether it was decided if the client is offered sealed datagrams.
     pub(super) is_offer_decided: bool,
+    /// Repeats the closing packet when the server stops.
+    farewell: Option<Box<Farewell>>,
     /// Whether QUIC may have packets to send.
     pub(super) is_quic_due: bool,
     /// When the last packet arrived.
@@ -132,6 +136,7 @@ impl Peer {
             is_datagram_in_quic: false,
             sealed: None,
             is_offer_decided: false,
+            farewell: None,
             is_quic_due: true,
             arrived_at: now,
             is_in_arrivals: false,
@@ -148,7 +153,8 @@ impl Peer {
     pub(super) fn poll_deadline(&mut self) -> Option<Instant> {
         let greeting = if let Stage::Greeting(until) = self.stage { Some(until) } else { None };
         let sealed = self.sealed.as_ref().and_then(|sealed| sealed.poll_deadline());
-        [greeting, self.connection.poll_timeout(), sealed].into_iter().flatten().min()
+        let farewell = self.farewell.as_ref().and_then(|farewell| farewell.poll_deadline());
+        [greeting, self.connection.poll_timeout(), sealed, farewell].into_iter().flatten().min()
     }
 
     /// Returns whether the session may have to hear of it.
@@ -174,6 +180,17 @@ impl Peer {
         self.is_quic_due = true;
         let error = ConnectionError::LocallyClosed;
         self.end(ConnectionProblem::of_quic(&error, Some(reason), false), shared);
+    }
+
+    /// Closes the connection because the server stops. The closing packet leaves several times.
+    pub(super) fn say_farewell<V: Planar>(
+        &mut self,
+        reason: CloseReason,
+        shared: &ServedSession<V>,
+        now: Instant,
+    ) {
+        self.close(reason, shared, now);
+        self.farewell = Some(Box::default());
     }
 
     /// Closes the connection because the client broke the protocol.
@@ -638,12 +655,15 @@ impl Peer {
                 self.send_in_quic(bytes);
             }
         }
-        if !self.is_quic_due {
-            return None;
+        if self.is_quic_due {
+            let transmit = self.connection.poll_transmit(now, 1, packet);
+            self.is_quic_due = transmit.is_some();
+            if let (Some(farewell), Some(transmit)) = (&mut self.farewell, &transmit) {
+                farewell.record(transmit, packet, now);
+            }
+            return transmit;
         }
-        let transmit = self.connection.poll_transmit(now, 1, packet);
-        self.is_quic_due = transmit.is_some();
-        transmit
+        self.farewell.as_mut()?.poll_transmit(now, packet)
     }
 
     /// After packets were made: whether the last datagram is in one of them.
