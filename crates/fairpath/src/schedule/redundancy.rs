@@ -1,3 +1,5 @@
+use std::fmt;
+
 use super::Departure;
 use super::deadlines::NEVER;
 use super::dispatcher::DepartureKind;
@@ -52,6 +54,22 @@ impl CopyPlan {
     fn after(&self, nth: u8) -> Option<Span> {
         let after_ms = self.after_ms[..self.copies()].get(usize::from(nth))?;
         Some(Span::from_millis((*after_ms).into()))
+    }
+}
+
+impl fmt::Display for CopyPlan {
+    /// Writes the milliseconds, or `none`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.count == 0 {
+            return f.write_str("none");
+        }
+        for (place, after_ms) in self.after_ms[..self.copies()].iter().enumerate() {
+            if place > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{after_ms}")?;
+        }
+        Ok(())
     }
 }
 
@@ -148,5 +166,75 @@ impl Repeat {
                 return Some(due);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::ReceiverId;
+    use crate::schedule::Claim;
+
+    fn at(millis: i64) -> SharedInstant {
+        SharedInstant::from_millis(millis)
+    }
+
+    fn departure(entity: EntityId, generated_at: SharedInstant, kind: DepartureKind) -> Departure {
+        let (receiver, due) = (ReceiverId(1), generated_at);
+        let claim = Claim { entity, receiver, due, weight: 0.0, delay: None, generated_at };
+        Departure { claim, kind }
+    }
+
+    /// The entities that are repeated at this time, with `others` in the same datagram.
+    fn repeated(repeats: &mut Repeats, millis: i64, others: usize, copies_max: usize) -> Vec<u32> {
+        let other = departure(EntityId(99), at(millis), DepartureKind::Claim);
+        let mut departures = vec![other; others];
+        let wanted = |entity: EntityId, generated_at| {
+            (entity != EntityId(3)).then(|| departure(entity, generated_at, DepartureKind::Repeat))
+        };
+        repeats.collect(at(millis), copies_max, wanted, &mut departures);
+        departures[others..].iter().map(|it| it.claim.entity.0).collect()
+    }
+
+    fn planned(after_ms: &[u16], entities: &[u32]) -> Repeats {
+        let mut repeats = Repeats::default();
+        repeats.set_plan(CopyPlan::after_ms(after_ms));
+        entities.iter().for_each(|entity| repeats.on_sent(EntityId(*entity), at(0), at(0)));
+        repeats
+    }
+
+    #[test]
+    fn copies_leave_at_their_time_or_a_little_earlier_with_others() {
+        let mut repeats = planned(&[17, 36], &[1, 2, 3]);
+        assert_eq!(repeats.earliest(), at(17));
+        assert_eq!(repeated(&mut repeats, 10, 1, 9), [0; 0], "too early");
+        assert_eq!(repeated(&mut repeats, 16, 0, 9), [0; 0], "no datagram leaves now");
+        assert_eq!(repeated(&mut repeats, 17, 0, 9), [1, 2], "the third is not wanted any more");
+        assert_eq!((repeats.earliest(), repeated(&mut repeats, 33, 1, 9)), (at(36), vec![1, 2]));
+        assert_eq!((repeats.earliest(), repeated(&mut repeats, 1_000, 1, 9)), (NEVER, vec![]));
+    }
+
+    #[test]
+    fn a_dr_vector_is_planned_once_and_late_copies_are_one() {
+        let mut repeats = planned(&[17, 36, 53], &[1, 1]);
+        repeats.on_sent(EntityId(1), at(0), at(5));
+        assert_eq!(repeated(&mut repeats, 48, 0, 9), [1], "for three times that have come");
+        assert_eq!(repeats.earliest(), NEVER);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_dropped() {
+        let mut repeats = planned(&[17, 36], &[1, 2, 4]);
+        assert_eq!(repeated(&mut repeats, 17, 0, 2), [1, 2]);
+        assert_eq!(repeated(&mut repeats, 17, 0, 2), [0; 0], "the copy of 4 is gone");
+        assert_eq!(repeated(&mut repeats, 36, 0, 0), [0; 0]);
+        assert_eq!(repeats.earliest(), NEVER);
+    }
+
+    #[test]
+    fn a_plan_has_at_most_six_copies() {
+        let plan = CopyPlan::after_ms(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!((plan.copies(), plan.to_string()), (6, "1 2 3 4 5 6".into()));
+        assert_eq!((plan.at_most(2).to_string(), CopyPlan::NONE.to_string()), ("1 2".into(), "none".into()));
     }
 }
