@@ -110,7 +110,9 @@ fn lossy(delay_ms: i64, ratio: f64) -> LinkConfig {
 
 /// All datagrams, in the order in which they leave.
 #[derive(Clone, Debug, Default)]
-struct Datagrams(Arc<Mutex<Vec<(DatagramRoute, SharedInstant, Vec<u8>)>>>);
+struct Datagrams(Arc<Mutex<Vec<SentDatagram>>>);
+
+type SentDatagram = (DatagramRoute, SharedInstant, Vec<u8>);
 
 impl Tap<Vec2> for Datagrams {
     fn on_sends(&mut self, way: DatagramRoute, now: SharedInstant, datagram: &mut Vec<u8>) {
@@ -130,8 +132,7 @@ fn without_loss_every_byte_is_the_same() {
             let mut play = Play::new(seed, &[link.clone(), link.clone()], protection, Budget::default());
             play.world = std::mem::replace(&mut play.world, placeholder()).with_tap(seen.clone());
             play.run_for(Span::from_secs(4));
-            let seen = seen.0.lock().expect("nobody panicked").clone();
-            seen
+            std::mem::take(&mut *seen.0.lock().expect("nobody panicked"))
         };
         let (with, without) = (datagrams(LossProtection::default()), datagrams(OFF));
         prop_assert!(without.len() > 100);
@@ -152,7 +153,7 @@ fn copies_keep_both_ends_accurate_where_datagrams_are_lost() {
     for (delay_ms, loss) in [(10, Loss::each(0.1)), (60, Loss::each(0.2)), (60, Loss::bursts(0.2, 3.0))] {
         let link = LinkConfig::default().delay(Span::from_millis(delay_ms)).loss(loss);
         let errors = |protection| {
-            let mut play = Play::new(3, &[link.clone()], protection, Budget::default());
+            let mut play = Play::new(3, std::slice::from_ref(&link), protection, Budget::default());
             play.run_for(Span::from_secs(4));
             play.run_for(Span::from_secs(20))
         };

@@ -33,14 +33,15 @@ impl LossEstimate {
         if self.begun > 0.0 { (self.lost / self.begun).max(1.0) } else { 1.0 }
     }
 
-    pub(crate) fn on_arrived(&mut self) {
-        self.run = 0;
-        if self.lost > 0.0 {
-            self.add(0.0, 0.0);
+    /// The next datagram has arrived or is lost.
+    pub(crate) fn on_judged(&mut self, is_lost: bool) {
+        if !is_lost {
+            self.run = 0;
+            if self.lost > 0.0 {
+                self.add(0.0, 0.0);
+            }
+            return;
         }
-    }
-
-    pub(crate) fn on_lost(&mut self) {
         self.run += 1;
         if self.run <= Self::RUN_MAX {
             self.add(1.0, if self.run == 1 { 1.0 } else { 0.0 });
@@ -75,7 +76,7 @@ mod tests {
         let mut is_bad = false;
         for _ in 0..datagrams {
             is_bad = random.chance(if is_bad { 1.0 - 1.0 / burst } else { ratio / (1.0 - ratio) / burst });
-            if is_bad { estimate.on_lost() } else { estimate.on_arrived() }
+            estimate.on_judged(is_bad);
         }
         estimate
     }
@@ -97,21 +98,21 @@ mod tests {
     #[test]
     fn a_single_loss_is_one_percent_and_is_forgotten() {
         let mut estimate = LossEstimate::default();
-        (0..100).for_each(|_| estimate.on_arrived());
+        (0..100).for_each(|_| estimate.on_judged(false));
         assert_eq!(estimate, LossEstimate::default());
-        estimate.on_lost();
+        estimate.on_judged(true);
         assert!((0.009..0.011).contains(&estimate.ratio()) && estimate.burst() == 1.0);
-        (0..600).for_each(|_| estimate.on_arrived());
+        (0..600).for_each(|_| estimate.on_judged(false));
         assert_eq!(estimate, LossEstimate::default(), "forgotten");
     }
 
     #[test]
     fn an_outage_counts_as_sixteen_and_what_comes_late_not_at_all() {
         let mut estimate = LossEstimate::default();
-        (0..1_000).for_each(|_| estimate.on_lost());
+        (0..1_000).for_each(|_| estimate.on_judged(true));
         assert!(estimate.ratio() < 0.16, "{}", estimate.ratio());
         let mut estimate = LossEstimate::default();
-        estimate.on_lost();
+        estimate.on_judged(true);
         estimate.on_late();
         assert_eq!(estimate, LossEstimate::default());
     }

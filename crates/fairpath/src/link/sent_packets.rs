@@ -237,15 +237,14 @@ impl<C> SentPackets<C> {
         while self.judged.0 + Self::OVERTAKEN <= newest.0 {
             let index = self.index_of(self.judged).expect("not older than the oldest remembered");
             let packet = &mut self.packets[index];
-            let is_measured = self.first_proven.is_some_and(|first| self.judged >= first);
-            if packet.fate == Fate::Open && packet.wants_receipt {
+            let is_lost = packet.fate == Fate::Open && packet.wants_receipt;
+            if is_lost {
                 packet.fate = Fate::Lost;
                 lost += 1;
-                if is_measured {
-                    self.loss.on_lost();
-                }
-            } else if packet.fate == Fate::Proven && is_measured {
-                self.loss.on_arrived();
+            }
+            let is_measured = self.first_proven.is_some_and(|first| self.judged >= first);
+            if is_measured && (is_lost || packet.fate == Fate::Proven) {
+                self.loss.on_judged(is_lost);
             }
             self.judged = self.judged.next();
         }
@@ -299,7 +298,8 @@ impl<C: Default> SentPackets<C> {
             let (copies, received_at) = (packet.copies, receipt.received_at);
             self.arrived.push(ArrivedPacket { copies, received_at, content });
         }
-        self.first_proven = self.first_proven.or(feedback.receipts.first().map(|receipt| receipt.packet));
+        self.first_proven =
+            self.first_proven.or_else(|| feedback.receipts.first().map(|receipt| receipt.packet));
         self.newest_proven = self.newest_proven.max(feedback.receipts.last().map(|receipt| receipt.packet));
         let lost = self.count_losses();
         let complete_until = feedback.is_complete.then_some(feedback.header.sent_at);

@@ -232,11 +232,7 @@ mod tests {
         let mut counts = [0; 7];
         for datagram in 0..1_500 {
             is_bad = random.chance(if is_bad { 1.0 - 1.0 / burst } else { ratio / (1.0 - ratio) / burst });
-            if is_bad {
-                loss.on_lost()
-            } else {
-                loss.on_arrived()
-            }
+            loss.on_judged(is_bad);
             guard.on_loss(&loss);
             counts[guard.plan().copies()] += usize::from(datagram >= 500);
         }
@@ -262,15 +258,11 @@ mod tests {
     fn a_link_that_turns_bad_is_protected_within_a_second_or_two() {
         for seed in 0..100 {
             let (mut guard, mut loss) = (LossGuard::new(LossProtection::default()), LossEstimate::default());
-            (0..300).for_each(|_| loss.on_arrived());
+            (0..300).for_each(|_| loss.on_judged(false));
             let mut random = Random::from_seed(seed);
             let mut datagrams = 0;
             while guard.plan().copies() == 0 {
-                if random.chance(0.1) {
-                    loss.on_lost()
-                } else {
-                    loss.on_arrived()
-                }
+                loss.on_judged(random.chance(0.1));
                 guard.on_loss(&loss);
                 datagrams += 1;
             }
