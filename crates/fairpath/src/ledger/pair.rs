@@ -568,6 +568,11 @@ impl<V: Planar> Pair<V> {
         })
     }
 
+    /// Whether it has acknowledged the newest DR vector.
+    pub(super) fn has_confirmed_newest(&self, exports: &Exports<V>) -> bool {
+        self.base.max(self.summary.newest_reported) >= exports.newest_index()
+    }
+
     /// The DR vector that it will follow in the end, if nothing more is sent.
     pub(super) fn told<'a>(&'a self, exports: &'a Exports<V>) -> Option<&'a Exported<V>> {
         self.exported(exports, self.newest_told()?)

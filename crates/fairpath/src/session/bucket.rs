@@ -14,6 +14,11 @@ impl Bucket {
         Self { per_sec, burst, level: burst, filled_at: None }
     }
 
+    /// Returns the most tokens that it can hold.
+    pub(super) fn burst(&self) -> f64 {
+        self.burst
+    }
+
     /// Returns the tokens available at `now`.
     pub(super) fn level(&mut self, now: LocalInstant) -> f64 {
         let since = self.filled_at.map_or(Span::ZERO, |at| now - at).max(Span::ZERO);

@@ -14,6 +14,7 @@ use super::limits::{
     CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, OUTBOX_MESSAGES_MAX, PAGE_BYTES, QUICKEST_BYTES_MAX,
     QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
+use super::loss_protection::{LossGuard, LossProtection};
 use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
 use super::newest::{Newest, NewestReceived, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
@@ -30,7 +31,7 @@ use crate::ledger::CopyRange;
 use crate::link::SentPackets;
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
-use crate::schedule::{Claim, Departure, Dispatcher};
+use crate::schedule::{Claim, Departure, DepartureKind, Dispatcher};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use crate::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates, pack_updates};
@@ -57,6 +58,7 @@ pub(super) struct Channel {
     /// Announcements of objects take at most half of the budget: motion has the other half.
     pages: Bucket,
     round_trip: DelayEstimate,
+    guard: LossGuard,
     statistics: Statistics,
     /// After an attempt at a datagram failed: no further attempt before this.
     not_before: LocalInstant,
@@ -91,13 +93,20 @@ impl Channel {
     const PATIENCE_MAX: Span = Span::from_secs(1);
     /// Least budget for a packet: below it, wait for more.
     const SPEAK_BYTES: f64 = 200.0;
+    /// Bytes of a repeated DR vector, about, with its share of a datagram's overhead.
+    const REPEAT_BYTES: f64 = 16.0;
     /// Pause after a failed attempt at a datagram.
     const TRY_AGAIN: Span = Span::from_millis(5);
     /// Clock requests answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
     /// Nonces are drawn from `random`. Two datagrams are at least `datagram_every` apart.
-    pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
+    pub(super) fn new(
+        budget: Budget,
+        datagram_every: Span,
+        protection: LossProtection,
+        random: Random,
+    ) -> Self {
         Self {
             outbox: Outbox::default(),
             inbox: Inbox::default(),
@@ -116,6 +125,7 @@ impl Channel {
             budget: Bucket::new(budget.bytes_per_sec.into(), budget.burst_bytes.into()),
             pages: Bucket::new(0.5 * f64::from(budget.bytes_per_sec), budget.burst_bytes.into()),
             round_trip: DelayEstimate::default(),
+            guard: LossGuard::new(protection),
             statistics: Statistics::default(),
             not_before: LocalInstant::from_micros(i64::MIN),
             datagram_every,
@@ -339,7 +349,8 @@ impl Channel {
         if room < Self::SPEAK_BYTES || now.local < self.datagram_at {
             return false;
         }
-        dispatcher.poll_packet(receiver, now.shared, &mut filler.departures);
+        let repeats_max = self.repeats_max(now);
+        dispatcher.poll_packet(receiver, now.shared, repeats_max, &mut filler.departures);
         if filler.departures.is_empty() && !self.must_speak(now.local) {
             return false;
         }
@@ -362,11 +373,25 @@ impl Channel {
         // The channel's budget is in bytes, a scheduler's is in DR vectors.
         let copies = dispatcher.on_packet_departed(receiver, left, now.shared, 1.0);
         self.statistics.vectors_sent += left.len() as u64;
+        if repeats_max > 0 {
+            let repeats = left.iter().filter(|it| it.kind == DepartureKind::Repeat).count();
+            self.statistics.vectors_repeated += repeats as u64;
+        }
         self.put_back(kept, dispatcher, now);
         out.extend_from_slice(&draft.parts);
         self.on_departed(draft, copies, now);
         self.on_bytes_sent(out.len() - start);
         true
+    }
+
+    /// How many DR vectors may be repeated in a datagram that leaves now. Repeats use what the
+    /// budget has left beyond half of a burst, so that they never delay anything else.
+    fn repeats_max(&mut self, now: Now) -> usize {
+        if !self.guard.is_on() {
+            return 0;
+        }
+        let spare = self.budget.level(now.local) - 0.5 * self.budget.burst();
+        (spare.max(0.0) / Self::REPEAT_BYTES) as usize
     }
 
     /// When [`poll_datagram`](Self::poll_datagram) has something to send besides claims.
@@ -654,8 +679,11 @@ impl Channel {
             let held = (feedback.header.sent_at - newest.received_at).max(Span::ZERO);
             let round_trip = now.local - newest.content.left_at - held;
             self.round_trip.handle_sample(round_trip.max(Span::ZERO));
+            self.guard.on_round_trip(round_trip.max(Span::ZERO));
         }
         let booked = dispatcher.on_feedback(receiver, settled, now.shared);
+        self.guard.on_loss(self.sent.loss());
+        dispatcher.set_copy_plan(receiver, self.guard.plan());
         self.statistics.feedback_refused += u64::from(booked.is_err());
         Ok(())
     }
@@ -725,7 +753,7 @@ fn most_urgent_that_fit<V: Planar>(
     header: &Header,
     bytes_max: usize,
 ) -> usize {
-    let urgency = |departure: &Departure| dispatcher.urgency(&departure.claim, header.sent_at);
+    let urgency = |departure: &Departure| dispatcher.urgency(departure, header.sent_at);
     let mut by_urgency: Vec<(f64, Departure)> = departures.iter().map(|it| (urgency(it), *it)).collect();
     by_urgency.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     departures.clear();
