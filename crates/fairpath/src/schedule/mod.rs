@@ -37,6 +37,7 @@ mod redundancy;
 mod relative_error;
 mod responsiveness;
 mod scheduling;
+mod shared_claims;
 mod shares;
 mod small_list;
 mod trigger_budget;
@@ -64,7 +65,7 @@ pub(crate) use watches::Pace;
 use std::fmt::Debug;
 
 use crate::dr_vector::DrVector;
-use crate::ledger::{Ledger, Standing};
+use crate::ledger::{Ledger, Standing, claim_weight};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::{SharedInstant, Span};
@@ -76,6 +77,13 @@ use crate::vector::Planar;
 pub trait Scheduler<V: Planar>: Debug + Send {
     /// Handles a new DR vector: adds claims for it.
     fn on_trigger(&mut self, context: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims);
+
+    /// Returns whether [`on_trigger`](Self::on_trigger) reads
+    /// [`candidates`](DecisionContext::candidates). Default: true. Without them a trigger costs
+    /// less for each receiver, and the list is empty.
+    fn needs_candidates(&self) -> bool {
+        true
+    }
 
     /// Handles the instant of [`poll_deadline`](Self::poll_deadline): adds or removes claims.
     /// Called once for every entity.
@@ -122,7 +130,8 @@ pub struct DecisionContext<'a, V: Planar> {
     pub now: SharedInstant,
     /// Every receiver's error about this entity, up to now.
     pub ledger: &'a Ledger<V>,
-    /// The receivers that are sent this entity, ordered by id.
+    /// The receivers that are sent this entity, ordered by id. Empty for a scheduler that does not
+    /// [need](Scheduler::needs_candidates) them.
     pub candidates: &'a [Candidate],
     /// How many seconds the accounts cover: at most what their half-life remembers.
     pub account_secs: f64,
@@ -164,14 +173,7 @@ impl Candidate {
     /// fit into one packet goes first into a later one. A receiver that was never sent the entity
     /// has the largest weight.
     pub fn weight(&self) -> f64 {
-        let error = self.standing.instantaneous;
-        if self.is_new() {
-            f64::MAX
-        } else if error > 0.0 {
-            error
-        } else {
-            0.0
-        }
+        claim_weight(self.standing.instantaneous, self.standing.last_sent)
     }
 
     /// Returns the time since the last copy about this entity was sent to the receiver.

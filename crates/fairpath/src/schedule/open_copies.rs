@@ -48,6 +48,12 @@ impl OpenCopies {
         self.first.plus(self.copies.len())
     }
 
+    /// Forgets what is closed or old before a packet leaves. Returns the id of its first copy.
+    pub(super) fn begin_packet(&mut self, sent_at: SharedInstant) -> CopyId {
+        self.drop_first(|oldest| !oldest.is_open || sent_at - oldest.sent_at > Self::REMEMBERED);
+        self.next()
+    }
+
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -56,7 +62,6 @@ impl OpenCopies {
         expected: SharedInstant,
         is_repeat: bool,
     ) {
-        self.drop_first(|oldest| !oldest.is_open || sent_at - oldest.sent_at > Self::REMEMBERED);
         self.copies.push_back(OpenCopy { entity, is_open: true, is_repeat, sent_at, expected });
     }
 
@@ -70,12 +75,11 @@ impl OpenCopies {
         }
     }
 
-    /// No report changes this copy any more.
+    /// No report changes this copy any more. Returns it, if it was open.
     #[inline]
-    pub(super) fn close(&mut self, copy: CopyId) {
-        if let Some(found) = copy.after(self.first).and_then(|place| self.copies.get_mut(place)) {
-            found.is_open = false;
-        }
+    pub(super) fn close(&mut self, copy: CopyId) -> Option<OpenCopy> {
+        let found = self.copies.get_mut(copy.after(self.first)?)?;
+        std::mem::replace(&mut found.is_open, false).then_some(*found)
     }
 
     /// Adds the entities of open copies that were expected before `until`, in the order of ids.
@@ -142,7 +146,7 @@ mod tests {
         overdue.clear();
         copies.overdue(at(1_000), &mut overdue);
         assert_eq!(overdue, [EntityId(6)]);
-        copies.push(EntityId(1), at(60_000), at(60_000), false);
+        copies.begin_packet(at(60_000));
         assert!(matches!(copies.find(ids[3]), FoundCopy::Closed), "forgotten");
     }
 }

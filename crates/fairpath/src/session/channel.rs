@@ -435,6 +435,9 @@ impl Channel {
     }
 
     fn put_time(&self, draft: &mut Draft, now: Now) {
+        if self.clock_requests.is_empty() && self.clock_replies.is_empty() {
+            return;
+        }
         let requests = self.clock_requests.iter().map(|request| Part::ClockRequest(*request));
         let replies = self.clock_replies.iter();
         let replies = replies.map(|(request, at)| Part::ClockReply(request.answer(*at, now.shared)));
@@ -502,12 +505,14 @@ impl Channel {
         let Filler { departures, bodies } = filler;
         let mut fitting = departures.len();
         let room = draft.left() + HEAD_BYTES - LENGTH_BYTES_MAX;
-        let body = bodies.find_or_encode(dispatcher, precision, now.shared, departures);
-        if !body.is_ok_and(|body| body.bytes_with(&header) <= room) {
+        let all = bodies.find_or_encode(dispatcher, precision, now.shared, departures).ok();
+        let all = all.filter(|place| bodies.at(*place).bytes_with(&header) <= room);
+        let place = all.unwrap_or_else(|| {
             fitting = most_urgent_that_fit(departures, dispatcher, precision, &header, room);
-        }
-        let body = bodies.find_or_encode(dispatcher, precision, now.shared, &departures[..fitting]);
-        let body = body.expect("what fits was encoded before");
+            let some = bodies.find_or_encode(dispatcher, precision, now.shared, &departures[..fitting]);
+            some.expect("what fits was encoded before")
+        });
+        let body = bodies.at(place);
         let bytes = body.bytes_with(&header);
         out.reserve(bytes + draft.parts.len() + LENGTH_BYTES_MAX);
         put_varint(out, bytes as u64);

@@ -118,6 +118,7 @@ mod error;
 mod filler;
 mod handle;
 mod id_blocks;
+mod id_map;
 mod interceptor;
 pub mod limits;
 mod loss_protection;

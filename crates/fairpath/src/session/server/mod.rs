@@ -12,7 +12,7 @@ mod ownership;
 mod reconcile;
 mod waiting;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 pub use config::{Admission, AdmitAll, ServerConfig};
@@ -25,6 +25,7 @@ use super::error::{CallError, CloseReason, ObjectError};
 use super::filler::{Filler, Sending};
 use super::handle::ObjectHandle;
 use super::id_blocks::IdBlocks;
+use super::id_map::{IdMap, NumberedId};
 use super::interceptor::Interceptor;
 use super::limits::{
     CREATION_BYTES_MAX, EVENTS_MAX, GREETINGS_MAX, HELLO_WITHIN, IDS_PER_GRANT, OBJECTS_MAX,
@@ -50,6 +51,12 @@ use object::{Object, Role};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
+impl NumberedId for ConnectionId {
+    fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// The server's end of its clients' sessions. The [module](super) says how to run it.
 #[derive(Debug)]
 pub struct Server<V: Planar> {
@@ -65,11 +72,11 @@ pub struct Server<V: Planar> {
     stillness: Stillness,
     admission: Box<dyn Admission>,
     relay: Relay,
-    connections: BTreeMap<ConnectionId, Connection>,
+    connections: IdMap<ConnectionId, Connection>,
     next_connection: u64,
-    members: BTreeMap<ClientId, Member<V>>,
+    members: IdMap<ClientId, Member<V>>,
     next_client: u32,
-    objects: BTreeMap<EntityId, Object<V>>,
+    objects: IdMap<EntityId, Object<V>>,
     /// The number of the next object.
     next_object: u64,
     attachments: Attachments,
@@ -105,11 +112,11 @@ impl<V: Planar> Server<V> {
             stillness: Stillness::default(),
             admission: Box::new(AdmitAll),
             relay: Relay::new(),
-            connections: BTreeMap::new(),
+            connections: IdMap::default(),
             next_connection: 0,
-            members: BTreeMap::new(),
+            members: IdMap::default(),
             next_client: 0,
-            objects: BTreeMap::new(),
+            objects: IdMap::default(),
             next_object: 0,
             attachments: Attachments::default(),
             ids: IdBlocks::default(),
@@ -484,17 +491,16 @@ impl<V: Planar> Server<V> {
     pub fn handle_timeout(&mut self, now: SharedInstant) {
         self.latest = self.latest.max(now);
         let is_overloaded = self.events.len() >= EVENTS_MAX;
-        let reason_to_close =
-            |connection: &Connection, members: &BTreeMap<ClientId, Member<V>>| match connection
-                .client
-                .and_then(|client| members.get(&client))
-            {
-                None if now - connection.opened_at >= HELLO_WITHIN => Some(CloseReason::NoGreeting),
-                Some(member) if member.is_overfull => Some(CloseReason::OutboxFull),
-                Some(member) if now - member.heard_at >= self.config.silence_max => Some(CloseReason::Silent),
-                Some(_) if is_overloaded => Some(CloseReason::Overloaded),
-                _ => None,
-            };
+        let reason_to_close = |connection: &Connection, members: &IdMap<ClientId, Member<V>>| match connection
+            .client
+            .and_then(|client| members.get(&client))
+        {
+            None if now - connection.opened_at >= HELLO_WITHIN => Some(CloseReason::NoGreeting),
+            Some(member) if member.is_overfull => Some(CloseReason::OutboxFull),
+            Some(member) if now - member.heard_at >= self.config.silence_max => Some(CloseReason::Silent),
+            Some(_) if is_overloaded => Some(CloseReason::Overloaded),
+            _ => None,
+        };
         let open = self.connections.iter().filter(|(_, connection)| connection.closing.is_none());
         let ending = open.filter_map(|(id, it)| Some((*id, reason_to_close(it, &self.members)?)));
         for (id, reason) in ending.collect::<Vec<_>>() {
