@@ -217,6 +217,11 @@ impl<V: Planar> NetServer<V> {
 
     /// Gives the game access to the session. Data that it produced is sent right afterwards.
     ///
+    /// The end of this call flushes, as does that of [`try_frame`](Self::try_frame) and
+    /// [`with_session`](Self::with_session): it wakes the server's thread, and DR vectors that are
+    /// due leave at once, on an idle machine 99 of 100 within a millisecond (`cargo xtask bench
+    /// latency`). No other call sends.
+    ///
     /// # Panics
     /// Inside another `frame` of this server on the same thread: use that frame's session.
     #[track_caller]

@@ -24,7 +24,7 @@ use super::quickest::Quickest;
 use super::received_numbers::ReceivedNumbers;
 use super::statistics::Statistics;
 use super::undelivered::{Undelivered, UndeliveredTypes};
-use super::{Budget, ClassId, Delivery};
+use super::{Budget, ClassId, DatagramEffect, Delivery};
 use crate::clock::{DelayEstimate, Reply, Request};
 use crate::dr_vector::DrVector;
 use crate::ledger::CopyRange;
@@ -78,9 +78,15 @@ pub(super) struct Incoming<V: Planar> {
 }
 
 impl<V: Planar> Incoming<V> {
-    /// Returns whether it holds more than receipts.
-    pub(super) fn brings_news(&self) -> bool {
-        self.owed.is_some() || !self.calls.is_empty() || !self.states.is_empty() || !self.clock.is_empty()
+    /// Returns what it may have made due, besides what receipts did.
+    pub(super) fn effect(&self) -> DatagramEffect {
+        if !self.vectors.is_empty() || !self.calls.is_empty() || !self.states.is_empty() {
+            DatagramEffect::AnyConnection
+        } else if self.owed.is_some() || !self.clock.is_empty() {
+            DatagramEffect::SameConnection
+        } else {
+            DatagramEffect::Nothing
+        }
     }
 }
 
@@ -131,6 +137,12 @@ impl Channel {
             datagram_every,
             datagram_at: LocalInstant::from_micros(i64::MIN),
         }
+    }
+
+    /// Limits what is sent to a share of the budget's rate.
+    pub(super) fn set_budget_share(&mut self, share: f64, now: LocalInstant) {
+        self.budget.set_share(share, now);
+        self.pages.set_share(share, now);
     }
 
     // ── sending ──

@@ -150,7 +150,9 @@ pub use message::Target;
 pub use protocol::{GameId, Protocol};
 pub use queues::Queues;
 pub use scope::{Everything, Nearest, Reach, Scope, ScopeObject, Within};
-pub use server::{Admission, AdmitAll, ConnectionId, Server, ServerConfig, ServerEvent, ServerFrame};
+pub use server::{
+    Admission, AdmitAll, ConnectionId, DatagramEffect, Server, ServerConfig, ServerEvent, ServerFrame,
+};
 pub use settings::{ClassSettings, Settings};
 pub use statistics::Statistics;
 pub use undelivered::Undelivered;

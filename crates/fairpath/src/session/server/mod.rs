@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 pub use config::{Admission, AdmitAll, ServerConfig};
-pub use event::ServerEvent;
+pub use event::{DatagramEffect, ServerEvent};
 pub use frame::ServerFrame;
 
 use super::attach::Attachments;
@@ -136,7 +136,8 @@ impl<V: Planar> Server<V> {
         self
     }
 
-    /// Adds a check of clients' updates and claims. The builder of a `NetServer` calls it `interceptor`.
+    /// Adds a check of clients' updates and claims. The builder of a `NetServer` calls it
+    /// `interceptor`.
     #[must_use]
     pub fn with_interceptor(mut self, interceptor: impl Interceptor<V> + 'static) -> Self {
         self.interceptors.push(Box::new(interceptor));
@@ -451,39 +452,54 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Handles a datagram. Returns whether [`poll_deadline`](Self::poll_deadline) may have become
-    /// earlier: with many clients it is expensive to ask after each datagram, and receipts alone
-    /// rarely change it.
-    pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> bool {
+    /// Handles a datagram. Returns for which connections something may have become due earlier:
+    /// with many clients it is expensive to ask after each datagram, and receipts alone rarely
+    /// change it.
+    pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> DatagramEffect {
         self.latest = now;
-        let Some(client) = self.client_of(id) else { return false };
-        let Some(member) = self.members.get_mut(&client) else { return false };
+        let Some(client) = self.client_of(id) else { return DatagramEffect::Nothing };
+        let Some(member) = self.members.get_mut(&client) else { return DatagramEffect::Nothing };
         member.on_heard(0, now);
         let deadline = member_deadline(&self.config, &self.dispatcher, client, member, now);
         let (receiver, now_both) = (client.receiver(), Now::synchronised(now));
         let (dispatcher, precision) = (&mut self.dispatcher, self.config.protocol.precision());
         let incoming = member.channel.handle_datagram(dispatcher, receiver, precision, bytes, now_both);
-        let brought_news = matches!(&incoming, Ok(Some(incoming)) if incoming.brings_news());
+        let effect = match &incoming {
+            Ok(Some(incoming)) => incoming.effect(),
+            _ => DatagramEffect::Nothing,
+        };
         let handled = match incoming {
             Ok(Some(incoming)) => self.reconcile(client, incoming, now),
             Ok(None) => Ok(()),
             Err(reason) => Err(reason),
         };
-        let is_broken = handled.is_err();
         if let Err(reason) = handled {
             self.close(id, reason, now);
+            return DatagramEffect::AnyConnection;
         }
         let is_sooner = |member: &Member<V>| {
             let now_due = member_deadline(&self.config, &self.dispatcher, client, member, now);
             now_due.is_some_and(|at| deadline.is_none_or(|before| at < before))
         };
-        brought_news || is_broken || self.members.get(&client).is_some_and(is_sooner)
+        if effect == DatagramEffect::Nothing && self.members.get(&client).is_some_and(is_sooner) {
+            return DatagramEffect::SameConnection;
+        }
+        effect
     }
 
     /// Adds a round trip that the transport measured. It exposes clients that hold receipts back.
     pub fn handle_round_trip(&mut self, id: ConnectionId, round_trip: Span) {
         if let Some(client) = self.client_of(id) {
             self.dispatcher.on_transport_round_trip(client.receiver(), round_trip);
+        }
+    }
+
+    /// Limits a connection to a share of its [`Budget`](super::Budget)'s rate, from 0 to 1, until
+    /// the next call. A transport calls it when it notices that the path's delay rises. Bursts stay
+    /// as large, and a client that resumes on another connection keeps the share.
+    pub fn set_budget_share(&mut self, id: ConnectionId, share: f64, now: SharedInstant) {
+        if let Some(member) = self.client_of(id).and_then(|client| self.members.get_mut(&client)) {
+            member.channel.set_budget_share(share, Now::synchronised(now).local);
         }
     }
 
@@ -595,6 +611,14 @@ impl<V: Planar> Server<V> {
         });
         let scope = self.scope.is_some().then(|| self.scope_at + self.scope_pause());
         greetings.chain(members).chain(scope).min()
+    }
+
+    /// Returns when something becomes due for one connection, as
+    /// [`poll_deadline`](Self::poll_deadline) does for all of them: after a datagram that affected
+    /// only the connection that it came on.
+    pub fn connection_deadline(&self, id: ConnectionId, now: SharedInstant) -> Option<SharedInstant> {
+        let client = self.client_of(id)?;
+        member_deadline(&self.config, &self.dispatcher, client, self.members.get(&client)?, now)
     }
 
     /// Ends a client's session.
