@@ -46,8 +46,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "copies: a repeat against loss is booked as an update of its own",
         file: "crates/fairpath/src/schedule/dispatcher.rs",
-        right: "if is_repeat {",
-        wrong: "if is_repeat && at == SharedInstant::ZERO {",
+        right: "if !is_repeat {",
+        wrong: "if !is_repeat || at > SharedInstant::ZERO {",
     },
     Mutant {
         name: "replica: an older DR vector is accepted",

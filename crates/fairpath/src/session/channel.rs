@@ -694,8 +694,12 @@ impl Channel {
             self.guard.on_round_trip(round_trip.max(Span::ZERO));
         }
         let booked = dispatcher.on_feedback(receiver, settled, now.shared);
+        let before = self.guard.plan();
         self.guard.on_loss(self.sent.loss());
-        dispatcher.set_copy_plan(receiver, self.guard.plan());
+        // The dispatcher forgets the plan when the peer's transport is lost: said again each time.
+        if before.copies() > 0 || self.guard.plan().copies() > 0 {
+            dispatcher.set_copy_plan(receiver, self.guard.plan());
+        }
         self.statistics.feedback_refused += u64::from(booked.is_err());
         Ok(())
     }

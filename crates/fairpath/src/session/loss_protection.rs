@@ -21,8 +21,9 @@ use crate::time::Span;
 pub enum LossProtection {
     /// No further copies: a lost DR vector is sent again when receipts show that it is missing.
     Off,
-    /// As many further copies as the loss of the peer's link calls for. None while less than 1 % is
-    /// lost, and none while delay rises: then a queue is full, and copies would make it longer.
+    /// As many further copies as the loss of the peer's link calls for. They begin when 2 % are lost
+    /// and end below 0.5 %. None leaves while delay rises: then a queue fills, and copies would make
+    /// it longer.
     ///
     /// Further copies use only bytes that are left of the peer's [`Budget`](super::Budget) beyond
     /// half of a burst, so they delay nothing else. A copy is not sent once a newer DR vector of the
@@ -73,7 +74,7 @@ impl LossGuard {
     /// hundred datagrams is off by 2 %.
     const SCATTERED: [Level; 4] = [
         Level { from: 0.0, until: 0.0, plan: CopyPlan::NONE },
-        Level { from: 0.02, until: 0.01, plan: CopyPlan::after_ms(&[17]) },
+        Level { from: 0.02, until: 0.005, plan: CopyPlan::after_ms(&[17]) },
         Level { from: 0.07, until: 0.05, plan: CopyPlan::after_ms(&[17, 36]) },
         Level { from: 0.17, until: 0.13, plan: CopyPlan::after_ms(&[17, 36, 53]) },
     ];
