@@ -5,13 +5,20 @@ use crate::time::{LocalInstant, Span};
 pub(super) struct Bucket {
     per_sec: f64,
     burst: f64,
+    debt_max: f64,
     level: f64,
     filled_at: Option<LocalInstant>,
 }
 
 impl Bucket {
     pub(super) fn new(per_sec: f64, burst: f64) -> Self {
-        Self { per_sec, burst, level: burst, filled_at: None }
+        Self { per_sec, burst, debt_max: burst, level: burst, filled_at: None }
+    }
+
+    /// Sets how much can be owed. Default: one burst.
+    pub(super) fn with_debt_max(mut self, debt_max: f64) -> Self {
+        self.debt_max = debt_max;
+        self
     }
 
     /// Returns the tokens available at `now`.
@@ -25,7 +32,15 @@ impl Bucket {
     /// Takes `amount` tokens, into debt if necessary, by at most one burst. A long message on a
     /// stream must not block motion for seconds.
     pub(super) fn spend(&mut self, amount: f64) {
-        self.level = (self.level - amount).max(-self.burst);
+        self.level = (self.level - amount).max(-self.debt_max);
+    }
+
+    /// Takes `amount` tokens, as many as were available when the bucket was last looked at, and
+    /// returns how many it took.
+    pub(super) fn take_up_to(&mut self, amount: f64) -> f64 {
+        let taken = amount.min(self.level.max(0.0));
+        self.level -= taken;
+        taken
     }
 
     /// Takes `amount` tokens if they are available, and returns whether they were.
@@ -35,6 +50,20 @@ impl Bucket {
             self.spend(amount);
         }
         is_there
+    }
+
+    /// Changes rate and burst from `now` on.
+    pub(super) fn set_rate(&mut self, per_sec: f64, burst: f64, now: LocalInstant) {
+        self.level(now);
+        (self.per_sec, self.burst) = (per_sec, burst);
+    }
+
+    pub(super) fn rate(&self) -> f64 {
+        self.per_sec
+    }
+
+    pub(super) fn burst(&self) -> f64 {
+        self.burst
     }
 
     /// Returns when `amount` tokens will be available.
