@@ -71,18 +71,17 @@ impl<V: Planar> ErrorCurve<V> {
         Some((self.until(one, other, to)? - before).max(0.0))
     }
 
-    /// The same as [`between`](Self::between), if the start is the last one and a polynomial gives
-    /// the integral up to the end.
+    /// The same as [`between`](Self::between), if the start is the last one and the integral up to
+    /// the end needs no path.
     #[inline]
     pub(crate) fn known_between(&self, from: SharedInstant, to: SharedInstant) -> Option<f64> {
         let (start, before) = self.begun;
         let micros = u64::try_from((to - self.since).as_micros()).ok()?;
         let cell = self.cells.get((micros / CELL_MICROS) as usize)?;
-        let CellRule::Polynomial(constant, terms) = &cell.rule else { return None };
         if start != from {
             return None;
         }
-        let within = polynomial(*constant, terms, (micros % CELL_MICROS) as i64);
+        let within = cell.rule.within((micros % CELL_MICROS) as i64)?;
         Some((cell.before + within - before).max(0.0))
     }
 
@@ -117,32 +116,28 @@ impl<V: Planar> Cell<V> {
     /// The integral from the start of the cell up to `to`.
     #[inline]
     fn within(&self, one: &Path<V>, other: &Path<V>, start: SharedInstant, to: SharedInstant) -> f64 {
-        let micros = (to - start).as_micros();
-        match &self.rule {
-            CellRule::Polynomial(constant, terms) => polynomial(*constant, terms, micros),
-            CellRule::Gauss(series) => {
-                let x = place_in_cell(micros);
-                let half = 0.5 * (x + 1.0);
-                half * CELL.as_secs_f64() * series.mean_distance(half - 1.0, half)
-            }
-            CellRule::Exact => accumulated_value(one, other, start, to),
-        }
+        let known = self.rule.within((to - start).as_micros());
+        known.unwrap_or_else(|| accumulated_value(one, other, start, to))
     }
 }
 
-/// The place in a cell so many microseconds after its start: from −1 to 1.
-#[inline]
-fn place_in_cell(micros: i64) -> f64 {
-    micros as f64 * (2.0 / CELL.as_micros() as f64) - 1.0
-}
-
-#[inline]
-fn polynomial(constant: f64, terms: &[f64; TERMS], micros: i64) -> f64 {
-    let x = place_in_cell(micros);
-    constant + x * terms.iter().rev().fold(0.0, |sum, term| sum * x + term)
-}
-
 impl<V: Planar> CellRule<V> {
+    /// The integral over the first microseconds of the cell; `None` if it needs the paths.
+    #[inline]
+    fn within(&self, micros: i64) -> Option<f64> {
+        let x = micros as f64 * (2.0 / CELL.as_micros() as f64) - 1.0;
+        match self {
+            Self::Polynomial(constant, terms) => {
+                Some(constant + x * terms.iter().rev().fold(0.0, |sum, term| sum * x + term))
+            }
+            Self::Gauss(series) => {
+                let half = 0.5 * (x + 1.0);
+                Some(half * CELL.as_secs_f64() * series.mean_distance(half - 1.0, half))
+            }
+            Self::Exact => None,
+        }
+    }
+
     /// The rule for the cell that begins at `start`.
     fn from(one: &Path<V>, other: &Path<V>, start: SharedInstant) -> Self {
         let secs = CELL.as_secs_f64();

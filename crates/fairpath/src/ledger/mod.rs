@@ -259,6 +259,11 @@ impl<V: Planar> Ledger<V> {
         self.pairs.get(receiver).is_some_and(|pair| pair.has_confirmed(&self.exports, tolerance, at))
     }
 
+    /// Whether a receiver has not acknowledged the newest DR vector. False if it has no page.
+    pub(crate) fn awaits_newest(&self, receiver: ReceiverId) -> bool {
+        self.pairs.get(receiver).is_some_and(|pair| !pair.has_confirmed_newest(&self.exports))
+    }
+
     /// Returns when the replicas that follow the newest DR vector freeze.
     pub fn newest_freezes_at(&self) -> Option<SharedInstant> {
         self.exports.newest_freezes_at()

@@ -329,16 +329,16 @@ impl<V: Planar> Pair<V> {
         }
     }
 
-    /// Advances in the two cases that are most of all, if everything needed is known: no copy is
-    /// remembered, or a single one of the newest DR vector, acknowledged and arrived by `now`.
+    /// Advances in the two cases that are most of all, if everything needed is known: no copy
+    /// arrives by `now`, or the only one does, and has the newest DR vector.
     #[inline]
     fn advance_quickly(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &ErrorCache<V>) -> bool {
         let (Some(newest), Some(belief)) = (exports.newest_index(), self.belief) else { return false };
         let from = self.until;
-        if now <= from || exports.is_old(self.base) {
+        if now <= from || exports.is_old(self.base) || now - self.summary.oldest_sent > REMEMBERED {
             return false;
         }
-        if self.copies.is_empty() {
+        let Some(CopyArrival { at, index }) = self.next_by(now) else {
             if !exports.is_exact(belief, from, now) {
                 let Some(error) = cache.grown.known(belief, from, now) else { return false };
                 self.accumulated += error;
@@ -346,14 +346,8 @@ impl<V: Planar> Pair<V> {
             }
             self.until = now;
             return true;
-        }
-        let CopyArrival { at, index } = self.summary.ahead.next[0];
-        let is_usual = self.copies.len() == 1
-            && self.summary.is_history_ahead
-            && at <= now
-            && belief < index
-            && exports.is_exact(index, from, now);
-        if !is_usual {
+        };
+        if self.copies.len() != 1 || belief >= index || !exports.is_exact(index, from, now) {
             return false;
         }
         let Some(error) = cache.gaps.known_error(newest, belief, from, at) else { return false };
@@ -361,7 +355,7 @@ impl<V: Planar> Pair<V> {
         self.until = now;
         self.belief = Some(index);
         self.instantaneous = 0.0;
-        self.fold_all();
+        self.pass_arrival();
         true
     }
 
@@ -574,6 +568,11 @@ impl<V: Planar> Pair<V> {
         })
     }
 
+    /// Whether it has acknowledged the newest DR vector.
+    pub(super) fn has_confirmed_newest(&self, exports: &Exports<V>) -> bool {
+        self.base.max(self.summary.newest_reported) >= exports.newest_index()
+    }
+
     /// The DR vector that it will follow in the end, if nothing more is sent.
     pub(super) fn told<'a>(&'a self, exports: &'a Exports<V>) -> Option<&'a Exported<V>> {
         self.exported(exports, self.newest_told()?)
@@ -672,6 +671,12 @@ impl<V: Planar> Pair<V> {
         self.until = now;
         self.belief = self.belief.max(Some(arrival.index));
         self.instantaneous = 0.0;
+        self.pass_arrival();
+    }
+
+    /// The only copy has arrived. It is history if the arrival is acknowledged.
+    #[inline]
+    fn pass_arrival(&mut self) {
         if self.summary.is_history_ahead {
             self.fold_all();
         } else {

@@ -1,4 +1,5 @@
 use super::deadlines::{Deadlines, NEVER};
+use super::dispatcher::DepartureKind;
 use super::shared_claims::{SharedClaim, SharedClaims};
 use super::small_list::SmallList;
 use super::{DecisionContext, Departure};
@@ -207,7 +208,8 @@ impl Claims {
         let left = take_due(self.deadlines.row_mut(place), now, &mut self.due);
         self.deadlines.set_due(place, left.unwrap_or(NEVER));
         self.len -= self.due.len();
-        departures.extend(self.due.iter().map(|claim| Departure { claim: *claim, is_promise: false }));
+        departures
+            .extend(self.due.iter().map(|claim| Departure { claim: *claim, kind: DepartureKind::Claim }));
     }
 
     /// Whether any claim for this receiver waits, except those for all.

@@ -5,6 +5,7 @@ use super::liveness::{Liveness, Promise};
 use super::open_copies::{FoundCopy, OpenCopies};
 use super::receipt_trust::{Booking, ReceiptAudit, ReceiptTrust};
 use super::recent_vectors::RecentVectors;
+use super::redundancy::{CopyPlan, Repeats};
 use super::responsiveness::Responsiveness;
 use super::shared_claims::SharedClaim;
 use super::watches::{Pace, Watch, WatchRow};
@@ -66,8 +67,20 @@ impl DispatcherConfig {
 pub struct Departure {
     /// The receiver and the DR vector, which [`Dispatcher::vector`] returns.
     pub claim: Claim,
-    /// Whether the copy is sent for [`Liveness`] instead of for a claim of the scheduler.
-    pub is_promise: bool,
+    /// Why the copy is sent.
+    pub kind: DepartureKind,
+}
+
+/// Why a copy is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DepartureKind {
+    /// The scheduler claimed it, or a lost copy is sent again.
+    Claim,
+    /// [`Liveness`] or the pace of the entity's class wants it.
+    Promise,
+    /// The same DR vector was sent a moment ago, and the link loses datagrams ([`CopyPlan`]). It
+    /// costs the scheduler's budget nothing: the byte budget of its receiver pays for it.
+    Repeat,
 }
 
 /// The result of feedback that was believed.
@@ -142,6 +155,8 @@ pub(super) struct ReceiverRecord {
     pub(super) responsiveness: Responsiveness,
     copies: OpenCopies,
     watches: WatchRow,
+    /// Boxed like the audit: most links lose nothing.
+    repeats: Box<Repeats>,
     /// Boxed, because a trigger walks over all receivers and rarely needs it.
     audit: Box<ReceiptAudit>,
 }
@@ -183,6 +198,12 @@ impl<V: Planar> EntityRecord<V> {
 }
 
 impl ReceiverRecord {
+    /// When a copy may be due for liveness, by an entity's pace or as a repeat.
+    #[inline]
+    fn look_at(&self) -> SharedInstant {
+        self.watches.earliest().min(self.repeats.earliest())
+    }
+
     /// The expected delay: by receipts or, without any, by the transport's round trips.
     #[inline]
     fn likely_delay(&self) -> Option<Span> {
@@ -224,6 +245,7 @@ impl<V: Planar> Dispatcher<V> {
             responsiveness: Responsiveness::default(),
             copies: OpenCopies::new(self.next_copy),
             watches: WatchRow::default(),
+            repeats: Box::default(),
             audit: Box::default(),
         });
         self.claims.shared.join(receiver);
@@ -298,6 +320,14 @@ impl<V: Planar> Dispatcher<V> {
             if let Some(record) = self.receivers.get_mut(receiver) {
                 record.watches.watch(slot, SharedInstant::from_micros(i64::MIN));
             }
+        }
+    }
+
+    /// Sets how DR vectors that are sent to this receiver from now on are repeated against loss.
+    /// Default: not at all.
+    pub(crate) fn set_copy_plan(&mut self, receiver: ReceiverId, plan: CopyPlan) {
+        if let Some(record) = self.receivers.get_mut(receiver) {
+            record.repeats.set_plan(plan);
         }
     }
 
@@ -376,17 +406,18 @@ impl<V: Planar> Dispatcher<V> {
         }
         let claimed = self.claims.drain_due(receiver, now);
         let mut departures = Vec::with_capacity(claimed.len() + promised.len());
-        departures.extend(claimed.map(|claim| Departure { claim, is_promise: false }));
+        departures.extend(claimed.map(|claim| Departure { claim, kind: DepartureKind::Claim }));
         departures.append(&mut promised);
         departures
     }
 
     /// Collects the copies to send now to `receiver`, at most one of each entity, in the order of
-    /// entity ids. Copies that may not leave yet stay.
+    /// entity ids, at most `repeats_max` of them repeats. Copies that may not leave yet stay.
     pub(crate) fn poll_packet(
         &mut self,
         receiver: ReceiverId,
         now: SharedInstant,
+        repeats_max: usize,
         departures: &mut Vec<Departure>,
     ) {
         departures.clear();
@@ -398,11 +429,11 @@ impl<V: Planar> Dispatcher<V> {
         if self.has_interval_min {
             self.hold_early(place, now, departures);
         }
+        self.repeat(place, now, repeats_max, departures);
         let is_in_order = departures.is_sorted_by(|one, other| one.claim.entity < other.claim.entity);
         if !is_in_order {
             // Of two copies of one entity the newer; of two equal ones the scheduler's.
-            departures
-                .sort_by_key(|it| (it.claim.entity, std::cmp::Reverse(it.claim.generated_at), it.is_promise));
+            departures.sort_by_key(|it| (it.claim.entity, std::cmp::Reverse(it.claim.generated_at), it.kind));
             departures.dedup_by_key(|departure| departure.claim.entity);
         }
     }
@@ -410,7 +441,7 @@ impl<V: Planar> Dispatcher<V> {
     /// Returns when [`poll_departures`](Self::poll_departures) may next return something, unless an
     /// event comes first.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        let looks = self.receivers.values().map(|record| record.watches.earliest()).min();
+        let looks = self.receivers.values().map(ReceiverRecord::look_at).min();
         let looks = looks.filter(|at| *at < NEVER);
         [self.claims.poll_deadline(), self.scheduler.poll_deadline(), looks].into_iter().flatten().min()
     }
@@ -418,7 +449,7 @@ impl<V: Planar> Dispatcher<V> {
     /// Returns when there may be a copy for this receiver, unless an event comes first.
     pub fn next_due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
         let place = self.receivers.find(receiver)?;
-        let look_at = self.receivers.at(place).map_or(NEVER, |record| record.watches.earliest());
+        let look_at = self.receivers.at(place).map_or(NEVER, ReceiverRecord::look_at);
         let due = self.claims.due(receiver, place).min(look_at);
         let due = self.scheduler.poll_deadline().map_or(due, |deadline| deadline.min(due));
         Some(due).filter(|due| *due < NEVER)
@@ -438,8 +469,12 @@ impl<V: Planar> Dispatcher<V> {
     }
 
     /// Returns how early a copy leaves that does not fit beside the others (the scheduler's rank),
-    /// and the time since the last copy about its entity.
-    pub(crate) fn rank(&self, claim: &Claim, now: SharedInstant) -> (f64, Span) {
+    /// and the time since the last copy about its entity. Repeats come last.
+    pub(crate) fn rank(&self, departure: &Departure, now: SharedInstant) -> (f64, Span) {
+        let claim = &departure.claim;
+        if departure.kind == DepartureKind::Repeat {
+            return (f64::NEG_INFINITY, Span::ZERO);
+        }
         let slot = self.entities.slot(claim.entity);
         let entity = slot.and_then(|slot| self.entities.at(slot));
         let record = self.receivers.get(claim.receiver);
@@ -454,7 +489,7 @@ impl<V: Planar> Dispatcher<V> {
 
     /// Puts back a departure that did not fit into the packet. It waits, unless a newer claim does.
     pub fn put_back(&mut self, departure: Departure) {
-        if !departure.is_promise {
+        if departure.kind == DepartureKind::Claim {
             self.claims.put_back(departure.claim);
         }
     }
@@ -464,7 +499,7 @@ impl<V: Planar> Dispatcher<V> {
         let place = self.receivers.find(claim.receiver)?;
         self.own_shared_claims(place);
         self.forget_repeated(claim);
-        let copies = self.depart(place, std::iter::once(claim), at, cost);
+        let copies = self.depart(place, std::iter::once((claim, DepartureKind::Claim)), at, cost);
         copies.iter().next()
     }
 
@@ -481,7 +516,7 @@ impl<V: Planar> Dispatcher<V> {
         if self.claims.has_any(receiver) {
             departures.iter().for_each(|departure| self.forget_repeated(&departure.claim));
         }
-        self.depart(place, departures.iter().map(|departure| &departure.claim), at, cost)
+        self.depart(place, departures.iter().map(|it| (&it.claim, it.kind)), at, cost)
     }
 
     /// Books the newest DR vector as sent to a receiver in the announcement of its entity, which
@@ -534,7 +569,7 @@ impl<V: Planar> Dispatcher<V> {
     fn depart<'a>(
         &mut self,
         place: usize,
-        claims: impl Iterator<Item = &'a Claim>,
+        departures: impl Iterator<Item = (&'a Claim, DepartureKind)>,
         at: SharedInstant,
         cost: f64,
     ) -> CopyRange {
@@ -544,18 +579,24 @@ impl<V: Planar> Dispatcher<V> {
         let delay = record.likely_delay().unwrap_or(Span::ZERO);
         let first = record.copies.begin_packet(at);
         let mut count = 0;
-        for claim in claims {
+        for (claim, kind) in departures {
             let Some(slot) = entities.slot(claim.entity) else { continue };
             let Some(entity) = entities.at_mut(slot) else { continue };
-            count += 1;
-            scheduler.on_departed(claim.entity, receiver, at, cost);
             let EntityDeparture { generated_at, look_at, .. } =
                 entity.departure(claim.generated_at, at, config);
-            record.watches.on_departed(slot, at, look_at);
+            let is_repeat = kind == DepartureKind::Repeat;
+            if !is_repeat {
+                count += 1;
+                scheduler.on_departed(claim.entity, receiver, at, cost);
+                record.watches.on_departed(slot, at, look_at);
+                if record.repeats.is_on() && generated_at == entity.recent.newest().generated_at {
+                    record.repeats.on_sent(claim.entity, generated_at, at);
+                }
+            }
             let (copy, delay) = (record.copies.next(), claim.delay.unwrap_or(delay));
             let booked = entity.ledger.book_departure(copy, (receiver, place), generated_at, at, delay);
             if let Some(expected) = booked {
-                record.copies.push(claim.entity, at, expected);
+                record.copies.push(claim.entity, at, expected, is_repeat);
             }
         }
         record.responsiveness.handle_departures(count, at);
@@ -622,18 +663,19 @@ impl<V: Planar> Dispatcher<V> {
             from.audit.handle_report(false);
             return (copies.len(), Booking::Impossible);
         };
-        let mut booked = 0;
+        let (mut booked, mut earning) = (0, 0);
         for copy in copies.iter() {
-            let entity = from.copies.close(copy).and_then(|entity| self.entities.get_mut(entity));
-            if let Some(entity) = entity {
-                let is_news = entity.ledger.book_arrival(copy, (receiver, place), report.believed);
-                booked += usize::from(is_news);
-            }
+            let Some(closed) = from.copies.close(copy) else { continue };
+            let Some(entity) = self.entities.get_mut(closed.entity) else { continue };
+            let is_news = entity.ledger.book_arrival(copy, (receiver, place), report.believed);
+            booked += usize::from(is_news);
+            // A repeat was not asked for, and earns no retransmission.
+            earning += usize::from(is_news && !closed.is_repeat);
         }
         if booked == 0 {
             return (copies.len(), Booking::NoNews);
         }
-        from.responsiveness.handle_receipts(booked);
+        from.responsiveness.handle_receipts(earning);
         from.audit.handle_report(report.is_credible);
         from.audit.handle_delay(report.said - sent_at, report.believed - sent_at, now - sent_at);
         from.delay.handle_sample(report.believed - sent_at);
@@ -736,7 +778,7 @@ impl<V: Planar> Dispatcher<V> {
                 let known = self.entities.get(entity);
                 if let Some(weight) = known.and_then(|known| known.ledger.claim_weight((receiver, place))) {
                     let claim = Claim { entity, receiver, due, weight, delay: None, generated_at };
-                    departures.push(Departure { claim, is_promise: false });
+                    departures.push(Departure { claim, kind: DepartureKind::Claim });
                 }
             }
             self.claims.shared.clear(place);
@@ -845,12 +887,35 @@ impl<V: Planar> Dispatcher<V> {
             if due <= now {
                 let claim =
                     entity.newest_for(to, if entity.pace.is_some() { watch.weight() } else { 0.0 }, now);
-                promised.push(Departure { claim, is_promise: true });
+                promised.push(Departure { claim, kind: DepartureKind::Promise });
             }
             look_at
         });
         record.watches = watches;
         promised[before..].sort_by_key(|departure| departure.claim.entity);
+    }
+
+    /// Adds the repeats that leave now to the receiver at `place`: of DR vectors that are still the
+    /// newest, and that the receiver has not acknowledged.
+    fn repeat(
+        &mut self,
+        place: usize,
+        now: SharedInstant,
+        repeats_max: usize,
+        departures: &mut Vec<Departure>,
+    ) {
+        let Self { entities, receivers, .. } = self;
+        let receiver = receivers.receiver(place);
+        let wanted = |entity: EntityId, generated_at: SharedInstant| {
+            let entity = entities.get(entity)?;
+            let is_of_use =
+                entity.recent.newest().generated_at == generated_at && entity.ledger.awaits_newest(receiver);
+            is_of_use.then(|| Departure {
+                claim: entity.newest_for(receiver, 0.0, now),
+                kind: DepartureKind::Repeat,
+            })
+        };
+        receivers.at_mut(place).repeats.collect(now, repeats_max, wanted, departures);
     }
 
     /// Puts back the claims that the pace of their entities does not allow yet.
@@ -862,7 +927,7 @@ impl<V: Planar> Dispatcher<V> {
             let pace = entities.at(slot).and_then(|entity| entity.pace);
             let Some((pace, watch)) = pace.zip(record.watches.get(slot)) else { return true };
             let earliest = watch.earliest(&pace);
-            if earliest > now && !departure.is_promise {
+            if earliest > now && departure.kind == DepartureKind::Claim {
                 claims.put_back(Claim { due: departure.claim.due.max(earliest), ..departure.claim });
             }
             earliest <= now

@@ -18,6 +18,8 @@ pub(super) struct OpenCopy {
     pub(super) entity: EntityId,
     /// Whether a report may still change it.
     is_open: bool,
+    /// Whether the same DR vector was sent before, against loss.
+    pub(super) is_repeat: bool,
     pub(super) sent_at: SharedInstant,
     /// When it is expected to arrive, or long ago if it counts as lost.
     expected: SharedInstant,
@@ -54,8 +56,14 @@ impl OpenCopies {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, entity: EntityId, sent_at: SharedInstant, expected: SharedInstant) {
-        self.copies.push_back(OpenCopy { entity, is_open: true, sent_at, expected });
+    pub(super) fn push(
+        &mut self,
+        entity: EntityId,
+        sent_at: SharedInstant,
+        expected: SharedInstant,
+        is_repeat: bool,
+    ) {
+        self.copies.push_back(OpenCopy { entity, is_open: true, is_repeat, sent_at, expected });
     }
 
     #[inline]
@@ -75,11 +83,11 @@ impl OpenCopies {
         }
     }
 
-    /// No report changes this copy any more. Returns its entity, if it was open.
+    /// No report changes this copy any more. Returns it, if it was open.
     #[inline]
-    pub(super) fn close(&mut self, copy: CopyId) -> Option<EntityId> {
+    pub(super) fn close(&mut self, copy: CopyId) -> Option<OpenCopy> {
         let found = self.copies.get_mut(copy.after(self.first)?)?;
-        std::mem::replace(&mut found.is_open, false).then_some(found.entity)
+        std::mem::replace(&mut found.is_open, false).then_some(*found)
     }
 
     /// Adds the entities of open copies that were expected before `until`, in the order of ids.
@@ -127,7 +135,7 @@ mod tests {
         let ids: Vec<CopyId> = (0..4)
             .map(|number| {
                 let id = copies.next();
-                copies.push(EntityId(9 - number), at(number.into()), at(100 + i64::from(number)));
+                copies.push(EntityId(9 - number), at(number.into()), at(100 + i64::from(number)), false);
                 id
             })
             .collect();

@@ -21,6 +21,11 @@ impl Bucket {
         self
     }
 
+    /// Returns the most tokens that it can hold.
+    pub(super) fn burst(&self) -> f64 {
+        self.burst
+    }
+
     /// Returns the tokens available at `now`.
     pub(super) fn level(&mut self, now: LocalInstant) -> f64 {
         let since = self.filled_at.map_or(Span::ZERO, |at| now - at).max(Span::ZERO);
@@ -60,10 +65,6 @@ impl Bucket {
 
     pub(super) fn rate(&self) -> f64 {
         self.per_sec
-    }
-
-    pub(super) fn burst(&self) -> f64 {
-        self.burst
     }
 
     /// Returns when `amount` tokens will be available.

@@ -103,6 +103,12 @@ impl ByteBudget {
         (room >= Self::SPEAK_BYTES).then_some(room)
     }
 
+    /// Returns the bytes beyond half of a burst: what may be used for repeats, which must not delay
+    /// anything else.
+    pub(super) fn spare(&mut self, now: LocalInstant) -> f64 {
+        self.all.level(now) - 0.5 * self.all.burst()
+    }
+
     /// Returns when there is room for a datagram.
     pub(super) fn room_at(&self, now: LocalInstant) -> LocalInstant {
         self.all.when(Self::SPEAK_BYTES + self.reserve(), now)

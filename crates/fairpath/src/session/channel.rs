@@ -14,6 +14,7 @@ use super::limits::{
     CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, OUTBOX_MESSAGES_MAX, PAGE_BYTES, QUICKEST_BYTES_MAX,
     QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
+use super::loss_protection::{LossGuard, LossProtection};
 use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
 use super::newest::{Newest, NewestReceived, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
@@ -31,7 +32,7 @@ use crate::ledger::{CopyId, CopyRange};
 use crate::link::SentPackets;
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
-use crate::schedule::{Claim, Departure, Dispatcher};
+use crate::schedule::{Claim, Departure, DepartureKind, Dispatcher};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use crate::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates};
@@ -58,6 +59,7 @@ pub(super) struct Channel {
     /// Which of the copies leave that do not all fit.
     urgent: Urgent,
     round_trip: DelayEstimate,
+    guard: LossGuard,
     statistics: Statistics,
     /// After an attempt at a datagram failed: no further attempt before this.
     not_before: LocalInstant,
@@ -93,13 +95,20 @@ impl Channel {
     const PATIENCE: Span = Span::from_millis(250);
     const PATIENCE_MIN: Span = Span::from_millis(30);
     const PATIENCE_MAX: Span = Span::from_secs(1);
+    /// Bytes of a repeated DR vector, about, with its share of a datagram's overhead.
+    const REPEAT_BYTES: f64 = 16.0;
     /// Pause after a failed attempt at a datagram.
     const TRY_AGAIN: Span = Span::from_millis(5);
     /// Clock requests answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
     /// Nonces are drawn from `random`. Two datagrams are at least `datagram_every` apart.
-    pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
+    pub(super) fn new(
+        budget: Budget,
+        datagram_every: Span,
+        protection: LossProtection,
+        random: Random,
+    ) -> Self {
         Self {
             outbox: Outbox::default(),
             inbox: Inbox::default(),
@@ -118,6 +127,7 @@ impl Channel {
             budget: ByteBudget::new(budget, datagram_every),
             urgent: Urgent::default(),
             round_trip: DelayEstimate::default(),
+            guard: LossGuard::new(protection),
             statistics: Statistics::default(),
             not_before: LocalInstant::from_micros(i64::MIN),
             datagram_every,
@@ -379,7 +389,8 @@ impl Channel {
         let Some(room) = self.budget.room(now.local).map(|room| room.min(bytes_max as f64)) else {
             return false;
         };
-        dispatcher.poll_packet(receiver, now.shared, &mut filler.departures);
+        let repeats_max = self.repeats_max(now);
+        dispatcher.poll_packet(receiver, now.shared, repeats_max, &mut filler.departures);
         if filler.departures.is_empty() && !self.must_speak(now.local) {
             return false;
         }
@@ -402,6 +413,10 @@ impl Channel {
         // The channel's budget is in bytes, a scheduler's is in DR vectors.
         let copies = dispatcher.on_packet_departed(receiver, left, now.shared, 1.0);
         self.statistics.vectors_sent += left.len() as u64;
+        if repeats_max > 0 {
+            let repeats = left.iter().filter(|it| it.kind == DepartureKind::Repeat).count();
+            self.statistics.vectors_repeated += repeats as u64;
+        }
         self.put_back(kept, dispatcher, now);
         self.budget.on_content_sent(fitting, out.len() - start, draft.parts.len());
         out.extend_from_slice(&draft.parts);
@@ -409,6 +424,16 @@ impl Channel {
         self.statistics.bytes_sent += (out.len() - start) as u64;
         self.budget.on_datagram_sent(out.len() - start);
         true
+    }
+
+    /// How many DR vectors may be repeated in a datagram that leaves now. Repeats use what the
+    /// budget has left beyond half of a burst, so that they never delay anything else.
+    fn repeats_max(&mut self, now: Now) -> usize {
+        if !self.guard.is_on() {
+            return 0;
+        }
+        let spare = self.budget.spare(now.local);
+        (spare.max(0.0) / Self::REPEAT_BYTES) as usize
     }
 
     /// When [`poll_datagram`](Self::poll_datagram) has something to send besides claims.
@@ -696,8 +721,15 @@ impl Channel {
             let held = (feedback.header.sent_at - newest.received_at).max(Span::ZERO);
             let round_trip = now.local - newest.content.left_at - held;
             self.round_trip.handle_sample(round_trip.max(Span::ZERO));
+            self.guard.on_round_trip(round_trip.max(Span::ZERO));
         }
         let booked = dispatcher.on_feedback(receiver, settled, now.shared);
+        let before = self.guard.plan();
+        self.guard.on_loss(self.sent.loss());
+        // The dispatcher forgets the plan when the peer's transport is lost: said again each time.
+        if before.copies() > 0 || self.guard.plan().copies() > 0 {
+            dispatcher.set_copy_plan(receiver, self.guard.plan());
+        }
         self.statistics.feedback_refused += u64::from(booked.is_err());
         Ok(())
     }

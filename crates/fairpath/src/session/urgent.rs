@@ -57,7 +57,7 @@ impl Urgent {
     ) {
         self.ranked.clear();
         self.ranked.extend(departures.iter().map(|departure| {
-            let (rank, silence) = dispatcher.rank(&departure.claim, header.sent_at);
+            let (rank, silence) = dispatcher.rank(departure, header.sent_at);
             Ranked { rank, silence, departure: *departure }
         }));
         self.ranked.sort_by(|one, other| other.rank.total_cmp(&one.rank));

@@ -173,7 +173,12 @@ impl<V: Planar> Client<V> {
             identity: None,
             detached_at: None,
             frames: Frames::default(),
-            channel: Channel::new(config.budget, config.datagram_every, random.fork(0)),
+            channel: Channel::new(
+                config.budget,
+                config.datagram_every,
+                config.loss_protection,
+                random.fork(0),
+            ),
             clock: ClockSync::new(config.clock),
             clock_epoch: 0,
             is_synchronised: false,
