@@ -81,9 +81,11 @@ fn order() -> impl Strategy<Value = QueueOrder> {
     prop::sample::select(QueueOrder::ALL.to_vec())
 }
 
-/// All that leaves the server, byte for byte.
+/// All datagrams that leave the server, byte for byte, and when.
+type Departed = Vec<(SharedInstant, Vec<u8>)>;
+
 #[derive(Clone, Debug, Default)]
-struct Datagrams(Arc<Mutex<Vec<(SharedInstant, Vec<u8>)>>>);
+struct Datagrams(Arc<Mutex<Departed>>);
 
 impl Tap<Vec2> for Datagrams {
     fn on_sends(&mut self, way: DatagramRoute, now: SharedInstant, datagram: &mut Vec<u8>) {
