@@ -1,0 +1,4 @@
+mod accuracy;
+mod life;
+mod loops;
+mod world;
