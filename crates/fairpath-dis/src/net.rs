@@ -172,20 +172,20 @@ const FRAME_EVERY: Duration = Duration::from_millis(20);
 /// Most datagrams that are taken in one go, so that the session is not held up.
 const BATCH_MAX: usize = 512;
 
-/// Runs a gateway until `stop` says so. With a server the session's calls are passed on too. `watch`
-/// is called once a second.
+/// Runs a gateway until `is_over` says so. With a server the session's calls are passed on too.
+/// `watch` is called once a second.
 pub fn run(
     gateway: &mut Gateway,
     client: &NetClient<Vec3>,
     server: Option<&NetServer<Vec3>>,
     socket: &DisSocket,
-    stop: &AtomicBool,
+    is_over: impl Fn() -> bool,
     mut watch: impl FnMut(&Gateway),
 ) {
     let mut next_frame = Instant::now();
     let mut next_watch = Instant::now() + Duration::from_secs(1);
     let mut batch = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
+    while !is_over() {
         let wait = next_frame.saturating_duration_since(Instant::now());
         batch.extend(socket.receive(wait));
         while batch.len() < BATCH_MAX
