@@ -11,7 +11,9 @@ const OPEN_DIS: &str = "open-dis@1.3.6";
 /// are skipped, which on CI they report as a failure.
 pub(crate) fn with_opendis(tests: Unnamed) -> Unnamed {
     let folder = steps::target().join("tools/opendis").display().to_string();
-    let is_there = || succeeds("python3", &["-c", &format!("import sys; sys.path.insert(0, {folder:?}); import opendis")]);
+    let is_there = || {
+        succeeds("python3", &["-c", &format!("import sys; sys.path.insert(0, {folder:?}); import opendis")])
+    };
     let install = ["-m", "pip", "install", "--quiet", "--target", &folder, OPENDIS];
     if is_there() || (succeeds("python3", &install) && is_there()) {
         return tests.env("FAIRPATH_OPENDIS", &folder);

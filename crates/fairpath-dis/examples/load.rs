@@ -217,8 +217,12 @@ fn pdu(number: u16, tick: u64) -> Vec<u8> {
         orientation: Quat::about_z(angle + std::f64::consts::FRAC_PI_2),
         angular_velocity: Vec3::new(0.0, 0.0, 0.05),
     };
-    let description =
-        Description { version: 7, force: 1, kind: EntityType([1, 2, 0, 225, 1, 0, 0, 0]), ..Description::default() };
+    let description = Description {
+        version: 7,
+        force: 1,
+        kind: EntityType([1, 2, 0, 225, 1, 0, 0, 0]),
+        ..Description::default()
+    };
     let look = Look { description: description.with_marking("LOAD"), ..Look::default() };
     let now = unix_us();
     let stamp = Stamp::of(Instants { local: LocalInstant::from_micros(now), unix_us: now }, true).0;

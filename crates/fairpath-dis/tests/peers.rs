@@ -178,7 +178,9 @@ fn is_understood_both_ways(peer: &mut Peer, version: u8) {
 
 #[test]
 fn opendis_understands_us_and_we_opendis() {
-    let Some(folder) = installed("FAIRPATH_OPENDIS", "`cargo xtask test` installs it with pip") else { return };
+    let Some(folder) = installed("FAIRPATH_OPENDIS", "`cargo xtask test` installs it with pip") else {
+        return;
+    };
     is_understood_both_ways(&mut Peer::start("python3", "opendis.py", &folder), 7);
 }
 

@@ -98,4 +98,3 @@ impl Simulated {
         Some((bytes, decoded))
     }
 }
-

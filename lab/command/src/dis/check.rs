@@ -6,7 +6,8 @@ use fairpath_dis::stamp::Instants;
 use fairpath_dis::{Monitor, capture};
 use fairpath_experiments::{dis_check, files};
 
-use super::{ExerciseOptions, local, table};
+use super::table::{self, Order, Width};
+use super::{ExerciseOptions, local};
 use crate::{BadInput, print};
 
 /// Check a recording against the rules of DIS, or the nine models against expected values
@@ -62,11 +63,8 @@ impl Arguments {
         let text = if self.json {
             format!("{}\n", table::as_json(&report, secs))
         } else {
-            format!(
-                "{}{}",
-                table::summary(&report, secs),
-                table::rows(&report, table::Order::Problems).join("\n") + "\n"
-            )
+            let rows = table::rows(&report, Order::Problems, Width::Wide).join("\n");
+            format!("{}{rows}\n", table::summary(&report, secs, Width::Wide))
         };
         print::to_stdout(&text)?;
         let is_well = report.errors.is_empty() && report.entities.iter().all(|it| it.problems.is_empty());

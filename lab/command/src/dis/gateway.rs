@@ -2,7 +2,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use fairpath_dis::{Application, Counters, Exchange, Fineness, Gateway, GatewayConfig, Passing, net};
+use fairpath_dis::frame::Geodetic;
+use fairpath_dis::{
+    Application, Counters, Exchange, Fineness, Gateway, GatewayConfig, Passing, SiteFilter, net,
+};
 use fairpath_net::{NetClient, NetServer, Trust};
 use serde_json::json;
 
@@ -113,15 +116,16 @@ impl Arguments {
     }
 
     fn exchange(&self) -> Result<Exchange, BadInput> {
-        let origin = self.origin.parse().map_err(|error| BadInput(format!("--origin: {error}")))?;
+        let origin =
+            self.origin.parse::<Geodetic>().map_err(|error| BadInput(format!("--origin: {error}")))?;
         let fineness = if self.compact { Fineness::Compact } else { Fineness::Exact };
         Ok(Exchange { origin, fineness })
     }
 
     fn config(&self) -> Result<GatewayConfig, BadInput> {
-        let own: Application = self.own.parse().map_err(|error| BadInput(format!("--own: {error}")))?;
-        let filters = |texts: &[String]| -> Result<Vec<_>, BadInput> {
-            texts.iter().map(|text| text.parse().map_err(BadInput::from)).collect()
+        let own = self.own.parse::<Application>().map_err(|error| BadInput(format!("--own: {error}")))?;
+        let filters = |texts: &[String]| -> Result<Vec<SiteFilter>, BadInput> {
+            texts.iter().map(|text| Ok(text.parse::<SiteFilter>()?)).collect()
         };
         Ok(GatewayConfig {
             own,

@@ -61,7 +61,7 @@ struct NetworkOptions {
 
 impl NetworkOptions {
     fn open(&self) -> Result<DisSocket, BadInput> {
-        let to = match (self.to.parse(), self.to.parse()) {
+        let to = match (self.to.parse::<SocketAddrV4>(), self.to.parse::<Ipv4Addr>()) {
             (Ok(whole), _) => whole,
             (_, Ok(address)) => SocketAddrV4::new(address, self.port),
             _ => {
@@ -111,7 +111,8 @@ impl ExerciseOptions {
             .parse()
             .map_err(|_| BadInput::of("--threshold", &self.threshold, "give METRES,DEGREES such as 1,3"))?;
         let thresholds: Thresholds = rule.thresholds;
-        let rules: Result<Vec<TypeRule>, _> = self.types.iter().map(|text| text.parse()).collect();
+        let rules: Result<Vec<TypeRule>, _> =
+            self.types.iter().map(|text| text.parse::<TypeRule>()).collect();
         Ok(GatewayConfig {
             exercise: self.exercise,
             thresholds,

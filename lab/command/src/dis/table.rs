@@ -17,14 +17,88 @@ pub(super) enum Order {
     Id,
 }
 
-pub(super) const HEAD: &str = "entity         marking     kind                model   PDU/s  \
-    off now      rms      max  allowed  turn  pause  silent  jitter  stamps    notes";
-const LEGEND: &str = "off: metres between where a receiver reckoned the entity and where its next PDU put it; \
-    turn: degrees;\npause: longest time between PDUs, s; jitter: of the PDUs' delays, ms; \
-    stamps: how their time can be used.";
+/// How much of an entity fits in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// All columns: 150 characters and the notes.
+    Wide,
+    /// The most important ones: 80 characters and the notes.
+    Narrow,
+}
+
+impl Width {
+    /// Returns what fits in a terminal with so many columns.
+    pub(super) fn of_terminal(columns: usize) -> Self {
+        if columns >= 150 { Self::Wide } else { Self::Narrow }
+    }
+
+    /// Returns where the notes begin in a line.
+    pub(super) fn notes_at(self) -> usize {
+        self.head().find("notes").unwrap_or(0)
+    }
+
+    pub(super) fn head(self) -> String {
+        let text = |words: &str| words.to_owned();
+        self.line(&Cells {
+            id: text("entity"),
+            marking: text("marking"),
+            kind: text("kind"),
+            model: text("model"),
+            rate: text("PDU/s"),
+            last: text("off now"),
+            rms: text("rms"),
+            max: text("max"),
+            allowed: text("allowed"),
+            turn: text("turn"),
+            pause: text("pause"),
+            silent: text("silent"),
+            jitter: text("jitter"),
+            stamps: text("stamps"),
+            notes: text("notes"),
+        })
+    }
+
+    fn line(self, it: &Cells) -> String {
+        let Cells { id, marking, kind, model, rate, last, rms, max, .. } = it;
+        let Cells { allowed, turn, pause, silent, jitter, stamps, notes, .. } = it;
+        match self {
+            Self::Wide => format!(
+                "{id:<17} {marking:<11} {kind:<19} {model:<8} {rate:>6} {last:>9} {rms:>8} {max:>9} {allowed:>7} \
+                 {turn:>6} {pause:>6} {silent:>6} {jitter:>7}  {stamps:<8}  {notes}"
+            ),
+            Self::Narrow => format!(
+                "{id:<17} {marking:<11} {model:<8} {last:>8} {max:>8} {allowed:>7} {pause:>5} {jitter:>6}  \
+                 {stamps:<8}  {notes}"
+            ),
+        }
+    }
+}
+
+/// The cells of a line.
+struct Cells {
+    id: String,
+    marking: String,
+    kind: String,
+    model: String,
+    rate: String,
+    last: String,
+    rms: String,
+    max: String,
+    allowed: String,
+    turn: String,
+    pause: String,
+    silent: String,
+    jitter: String,
+    stamps: String,
+    notes: String,
+}
+
+const LEGEND: &str = "\
+off: metres between where receivers reckoned the entity and where its next PDU put it; turn: the same
+in degrees; pause: longest time between PDUs, s; jitter: of their delays, ms; stamps: what they are worth";
 
 /// The head of a report: what was seen in so many seconds.
-pub(super) fn summary(report: &Report, secs: f64) -> String {
+pub(super) fn summary(report: &Report, secs: f64, width: Width) -> String {
     let pdus: u64 = report.kinds.values().sum();
     let bad: u64 = report.errors.values().sum();
     let troubled = report.entities.iter().filter(|it| !it.problems.is_empty()).count();
@@ -41,11 +115,11 @@ pub(super) fn summary(report: &Report, secs: f64) -> String {
             report.errors.iter().map(|(error, count)| format!("{count} × {error}")).collect();
         let _ = write!(text, "\nunreadable: {}", reasons.join(", "));
     }
-    format!("{text}\n{LEGEND}\n\n{HEAD}\n")
+    format!("{text}\n{LEGEND}\n\n{}\n", width.head())
 }
 
 /// One line for each entity.
-pub(super) fn rows(report: &Report, order: Order) -> Vec<String> {
+pub(super) fn rows(report: &Report, order: Order, width: Width) -> Vec<String> {
     let mut entities: Vec<&EntityReport> = report.entities.iter().collect();
     entities.sort_by(|a, b| {
         let by_error = b.error_max.total_cmp(&a.error_max);
@@ -55,30 +129,28 @@ pub(super) fn rows(report: &Report, order: Order) -> Vec<String> {
             Order::Problems => b.problems.len().cmp(&a.problems.len()).then(by_error),
         }
     });
-    entities.into_iter().map(row).collect()
+    entities.into_iter().map(|it| width.line(&cells(it))).collect()
 }
 
-fn row(it: &EntityReport) -> String {
-    let secs = |span: Span| format!("{:.1}", span.as_secs_f64());
-    format!(
-        "{:<14} {:<11} {:<19} {} {:<4} {:>6.2} {:>8.2} {:>8.2} {:>8.2} {:>8.2} {:>5.1} {:>6} {:>7} {:>7.2}  {:<8}  {}",
-        it.id.to_string(),
-        it.marking,
-        cut(&it.kind, 19),
-        it.model.number(),
-        cut(it.model.name(), 4),
-        it.rate,
-        it.error_last,
-        it.error_rms,
-        it.error_max,
-        it.threshold,
-        it.angle_max,
-        secs(it.interval_max),
-        secs(it.silent_for),
-        it.jitter.as_millis_f64(),
-        it.stamp_use.name(),
-        it.problems.join(", "),
-    )
+fn cells(it: &EntityReport) -> Cells {
+    let (secs, metres) = (|span: Span| format!("{:.1}", span.as_secs_f64()), |it: f64| format!("{it:.2}"));
+    Cells {
+        id: it.id.to_string(),
+        marking: it.marking.clone(),
+        kind: cut(&it.kind, 19),
+        model: format!("{} {}", it.model.number(), it.model.name()),
+        rate: format!("{:.2}", it.rate),
+        last: metres(it.error_last),
+        rms: metres(it.error_rms),
+        max: metres(it.error_max),
+        allowed: metres(it.threshold),
+        turn: format!("{:.1}", it.angle_max),
+        pause: secs(it.interval_max),
+        silent: secs(it.silent_for),
+        jitter: format!("{:.2}", it.jitter.as_millis_f64()),
+        stamps: it.stamp_use.name().to_owned(),
+        notes: it.problems.join(", "),
+    }
 }
 
 pub(super) fn cut(text: &str, width: usize) -> String {

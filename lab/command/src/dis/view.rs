@@ -13,7 +13,7 @@ use crossterm::{cursor, execute, queue};
 use fairpath_dis::stamp::Instants;
 use fairpath_dis::{Monitor, Report, net};
 
-use super::table::{self, Order};
+use super::table::{self, Order, Width};
 use super::{ExerciseOptions, NetworkOptions, local};
 use crate::live::SummaryOptions;
 use crate::{BadInput, print};
@@ -69,7 +69,10 @@ impl Arguments {
             let text = if self.reporting.json {
                 format!("{}\n", table::as_json(&report, secs))
             } else {
-                table::summary(&report, secs) + &table::rows(&report, Order::Problems).join("\n") + "\n"
+                {
+                    let rows = table::rows(&report, Order::Problems, Width::Wide).join("\n");
+                    format!("{}{rows}\n", table::summary(&report, secs, Width::Wide))
+                }
             };
             print::to_stdout(&text)?;
         }
@@ -121,9 +124,10 @@ impl Screen {
     fn draw(&mut self, report: &Report, secs: f64) -> io::Result<()> {
         let (width, height) = size()?;
         let (width, height) = (usize::from(width), usize::from(height));
-        let head = table::summary(report, secs);
+        let layout = Width::of_terminal(width);
+        let head = table::summary(report, secs, layout);
         let head: Vec<&str> = head.lines().collect();
-        let rows = table::rows(report, self.order);
+        let rows = table::rows(report, self.order, layout);
         let room = height.saturating_sub(head.len() + 1);
         self.first = self.first.min(rows.len().saturating_sub(room));
         queue!(self.out, BeginSynchronizedUpdate, cursor::MoveTo(0, 0), ResetColor)?;
@@ -139,7 +143,7 @@ impl Screen {
         }
         for row in rows.iter().skip(self.first).take(room) {
             // Notes follow the stamps; an entity with one is in colour.
-            let has_notes = row.trim_end().len() > table::HEAD.find("notes").unwrap_or(0);
+            let has_notes = row.trim_end().len() > layout.notes_at();
             if has_notes {
                 queue!(self.out, SetForegroundColor(Color::Yellow))?;
             }
