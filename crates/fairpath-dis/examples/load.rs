@@ -21,6 +21,7 @@ use fairpath_net::{Fingerprint, Identity, NetClient, NetServer, Trust};
 use fairpath_sim::LinkConfig;
 
 #[path = "../tests/exercise/fleet.rs"]
+#[expect(dead_code, reason = "tests use the rest of it")]
 mod fleet;
 #[path = "../tests/exercise/world.rs"]
 #[expect(dead_code, reason = "tests use the rest of it")]

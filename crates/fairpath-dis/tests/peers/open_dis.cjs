@@ -2,8 +2,10 @@
 //
 // usage: node open_dis.cjs FOLDER    (where `npm install --prefix FOLDER open-dis` has put it)
 //
-// The requests are those of opendis.py. What open-dis 1.3.6 gets wrong is set right here:
-// it writes the length 0.
+// The requests are those of opendis.py. What open-dis 1.3.6 gets wrong is set right here, and only
+// that:
+// * it writes 0 for the length and for the number of articulation parameters;
+// * it reads appearance and capabilities, which are bits, as numbers that can be negative.
 
 const dis = require(require("path").join(process.argv[2], "node_modules", "open-dis"));
 
@@ -28,6 +30,7 @@ function make(it) {
   set(pdu.deadReckoningParameters.entityAngularVelocity, it.angular_velocity);
   pdu.marking.characterSet = 1;
   pdu.marking.characters = Array.from({ length: 11 }, (_, at) => it.marking.charCodeAt(at) || 0);
+  pdu.numberOfArticulationParameters = it.parameters;
   for (let count = 0; count < it.parameters; count += 1) {
     pdu.articulationParameters.push(new dis.ArticulationParameter());
   }
@@ -53,8 +56,8 @@ function read(hex) {
     velocity: xyz(pdu.entityLinearVelocity),
     position: xyz(pdu.entityLocation),
     angles: [psi, theta, phi],
-    appearance: pdu.entityAppearance,
-    capabilities: pdu.capabilities,
+    appearance: pdu.entityAppearance >>> 0,
+    capabilities: pdu.capabilities >>> 0,
     model: reckoning.deadReckoningAlgorithm,
     acceleration: xyz(reckoning.entityLinearAcceleration),
     angular_velocity: xyz(reckoning.entityAngularVelocity),
