@@ -38,20 +38,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["near", port] => near(port.parse()?),
         ["far", address, pin, port] => far(address, pin.parse()?, port.parse()?),
+        ["bytes", entities] => {
+            bytes(&[entities.parse()?]);
+            Ok(())
+        }
+        ["load", entities] => load(entities.parse()?, 20),
         [] => {
-            bytes();
+            bytes(&[200, 2_000]);
             load(10_000, 20)
         }
-        _ => Err("this example takes no arguments".into()),
+        _ => Err("pass nothing, or `bytes ENTITIES`, or `load ENTITIES`".into()),
     }
 }
 
 // ── bytes, in virtual time ──
 
-fn bytes() {
+fn bytes(sizes: &[u16]) {
     println!("bytes/s of one link with headers, both directions, beside DIS with 1 m, 3° and 5 s");
     println!("{:<42} {:>9} {:>10} {:>9} {:>7}", "", "vectors/s", "PDUs/s", "bytes/s", "DIS = 1");
-    for entities in [200, 2_000] {
+    for &entities in sizes {
         for (name, fineness, passing) in [
             ("one to one", Fineness::Exact, Passing::OneToOne),
             ("triggered anew", Fineness::Compact, Passing::Triggered),
