@@ -1,7 +1,7 @@
 use crate::clock::ClockConfig;
 use crate::schedule::Liveness;
 use crate::session::limits::{OBJECTS_PER_CLIENT_MAX, SILENCE_MAX};
-use crate::session::{Budget, Protocol};
+use crate::session::{Budget, LossProtection, Protocol};
 use crate::time::Span;
 use crate::vector::Planar;
 
@@ -31,6 +31,9 @@ pub struct ClientConfig<V: Planar> {
     /// [`Liveness::default`]: every object is sent at least every 2 s. With a longer `silence_max`
     /// objects that keep to their prediction cost less; the server's horizon must be longer still.
     pub liveness: Liveness,
+    /// Further copies of DR vectors that are sent to the server if its link loses datagrams. Default
+    /// [`LossProtection::default`].
+    pub loss_protection: LossProtection,
     /// Time without data after which the server counts as lost. Default [`SILENCE_MAX`].
     pub silence_max: Span,
 }
@@ -46,6 +49,7 @@ impl<V: Planar> ClientConfig<V> {
             datagram_every: Span::ZERO,
             objects_max: OBJECTS_PER_CLIENT_MAX,
             liveness: Liveness::default(),
+            loss_protection: LossProtection::default(),
             silence_max: SILENCE_MAX,
         }
     }
