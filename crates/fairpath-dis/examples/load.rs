@@ -206,7 +206,8 @@ fn load(entities: u16, seconds: u64) -> Result<(), Box<dyn Error>> {
         let last = std::io::BufRead::lines(lines).map_while(Result::ok).last().unwrap_or_default();
         println!("{name}: {last}");
     }
-    (near.wait()?, far.wait()?);
+    near.wait()?;
+    far.wait()?;
     Ok(())
 }
 

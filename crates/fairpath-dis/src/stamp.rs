@@ -192,7 +192,7 @@ impl Delays {
     /// Takes a delay in microseconds, of which only the part within an hour means anything, and
     /// returns it relative to the reference.
     fn hear(&mut self, delay_us: f64, now: LocalInstant) -> f64 {
-        let reference = *self.reference.get_or_insert(wrapped(delay_us));
+        let reference = *self.reference.get_or_insert_with(|| wrapped(delay_us));
         let mut delay = wrapped(delay_us - reference);
         if self.recent.front().is_some_and(|(_, least)| delay - least > LATE_MAX_US) {
             // The sender has restarted, or its clock was set back.
