@@ -1,6 +1,6 @@
 //! `fairpath`: runs experiments on dead reckoning, records matches for them, plays games under
-//! delay, serves games over real sockets, runs and queries a lobby, impairs a network, and checks
-//! DIS vectors.
+//! delay, serves games over real sockets, runs and queries a lobby, impairs a network, and connects
+//! DIS networks.
 //!
 //! Glue only: it parses the command line, opens files, calls the laboratory, a session or the
 //! middleman, and prints. Exit codes: 0 done, 1 a claim (with `--strict`) or a check did not hold,
@@ -46,8 +46,11 @@ enum Command {
             fairpath lab record tanks --seconds 300"
     )]
     Lab(lab::Command),
-    /// Check IEEE 1278.1 (DIS) dead reckoning
-    #[command(subcommand, after_help = "Example:\n  fairpath dis check vectors.json")]
+    /// Connect IEEE 1278.1 (DIS) networks, and see, record, replay and check them
+    #[command(
+        subcommand,
+        after_help = "Example:\n  fairpath dis view\n  fairpath dis gateway --serve 0.0.0.0:7400 --origin 48.1,11.6"
+    )]
     Dis(dis::Command),
     /// Run a UDP proxy that adds delay, jitter, loss and more between clients and a server
     Middleman(Box<middleman::Arguments>),

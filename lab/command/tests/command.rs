@@ -331,6 +331,21 @@ fn dis_vectors_that_hold_are_code_0_and_others_code_1() {
 }
 
 #[test]
+fn a_recording_of_a_dis_network_is_checked() {
+    let recording =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/fairpath-dis/tests/captures/opendis.pcap");
+    let output = Room::new().run(&["dis", "check", recording]);
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{table}");
+    for (marking, note) in [("CIRCLE", "beyond twice its threshold"), ("NO CLOCK", "stamps stand still")] {
+        let row = table.lines().find(|line| line.contains(marking)).unwrap_or_default();
+        assert!(row.ends_with(note), "{table}");
+    }
+    let straight = table.lines().find(|line| line.contains("STRAIGHT")).unwrap_or_default();
+    assert!(straight.ends_with("absolute"), "nothing to note: {table}");
+}
+
+#[test]
 fn nonsense_on_the_command_line_is_code_2() {
     let id = first_experiment();
     let cases: [&[&str]; 8] = [
@@ -517,7 +532,7 @@ fn laps() -> String {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 13] = [
         &[],
         &["lab"],
         &["lab", "run"],
@@ -525,6 +540,10 @@ fn every_command_has_help_with_an_example() {
         &["lab", "record"],
         &["lab", "list"],
         &["dis"],
+        &["dis", "gateway"],
+        &["dis", "view"],
+        &["dis", "record"],
+        &["dis", "replay"],
         &["dis", "check"],
         &["middleman"],
     ];

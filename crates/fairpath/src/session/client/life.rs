@@ -61,7 +61,7 @@ impl<V: Planar> Client<V> {
         self.adrift.clear();
         self.early.clear();
         self.ids.clear();
-        self.dispatcher = dispatcher(self.horizon, &self.random);
+        self.dispatcher = dispatcher(self.horizon, self.config.liveness, &self.random);
         if self.phase == Phase::Detached {
             self.phase = Phase::Idle;
         }

@@ -22,14 +22,14 @@ use crate::number::{EntityId, ReceiverId};
 use crate::owner::{OBSERVED_AHEAD_MAX, OBSERVED_LATE_MAX, Owner};
 use crate::place::{Placement, Replica};
 use crate::random::Random;
-use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig};
+use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig, Liveness};
 use crate::session::attach::Attachments;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
 use crate::session::filler::{Filler, Sending};
 use crate::session::limits::{
     CALLS_BURST, CALLS_PER_SEC, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EVENTS_MAX, GROUPS_MAX,
-    MOTION_BYTES_MAX, OBJECTS_PER_CLIENT_MAX, REQUESTS_BURST, REQUESTS_PER_SEC,
+    MOTION_BYTES_MAX, REQUESTS_BURST, REQUESTS_PER_SEC,
 };
 use crate::session::message::{Announcement, Call, Frames, Hello, Message, Resume, SESSION_VERSION, Target};
 use crate::session::{
@@ -162,7 +162,7 @@ impl<V: Planar> Client<V> {
     /// proven with it.
     pub fn new(config: ClientConfig<V>, random: Random) -> Self {
         let horizon = Replica::<V>::HORIZON;
-        let dispatcher = dispatcher(horizon, &random);
+        let dispatcher = dispatcher(horizon, config.liveness, &random);
         // The server allows twice the burst: what it sees is what was sent, squeezed by the
         // network.
         let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), (burst / 2).into());
@@ -236,8 +236,11 @@ impl<V: Planar> Client<V> {
         if creation.len() > CREATION_BYTES_MAX {
             return Err(ObjectError::TooLong);
         }
-        let mine = self.objects.values().filter(|object| object.is_mine()).count();
-        if mine >= OBJECTS_PER_CLIENT_MAX {
+        let objects_max = self.config.objects_max;
+        // Counted only where the limit is near: a gateway creates thousands of objects in a row.
+        if self.objects.len() >= objects_max
+            && self.objects.values().filter(|object| object.is_mine()).count() >= objects_max
+        {
             return Err(ObjectError::TooMany);
         }
         self.ids.retain(|grant| grant.start < grant.end);
@@ -763,8 +766,8 @@ impl<V: Planar> Object<V> {
 }
 
 /// Returns the dispatcher: a client has one receiver, the server, and sends it every update.
-fn dispatcher<V: Planar>(horizon: Span, random: &Random) -> Dispatcher<V> {
-    let settings = DispatcherConfig { horizon, ..DispatcherConfig::default() };
+fn dispatcher<V: Planar>(horizon: Span, liveness: Liveness, random: &Random) -> Dispatcher<V> {
+    let settings = DispatcherConfig { horizon, liveness: Some(liveness), ..DispatcherConfig::default() };
     Dispatcher::new(settings, Box::new(Broadcast), random.clone())
 }
 

@@ -7,9 +7,7 @@ use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::place::{Acceptance, Arrival, Replica};
 use crate::session::channel::Incoming;
-use crate::session::limits::{
-    CLOCK_WAIT_MAX, EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
-};
+use crate::session::limits::{CLOCK_WAIT_MAX, EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
 use crate::session::message::{Announcement, Call, Group, Message, Outcome, Welcome};
 use crate::session::{Class, CloseReason, Party, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant};
@@ -212,7 +210,7 @@ impl<V: Planar> Client<V> {
 
     fn enter(&mut self, announcement: Announcement, now: Now) -> Result<(), CloseReason> {
         // The most objects a server may have, plus own objects that it does not know yet.
-        if self.objects.len() >= OBJECTS_MAX + OBJECTS_PER_CLIENT_MAX {
+        if self.objects.len() >= OBJECTS_MAX + self.config.objects_max {
             return Err(CloseReason::OutOfPlace);
         }
         self.channel.hear_groups(&announcement);

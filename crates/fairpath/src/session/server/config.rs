@@ -1,6 +1,6 @@
 use std::fmt::Debug;
 
-use super::super::limits::{RESUME_WITHIN, SILENCE_MAX};
+use super::super::limits::{OBJECTS_PER_CLIENT_MAX, RESUME_WITHIN, SILENCE_MAX};
 use super::super::{Budget, LossProtection, Protocol};
 use crate::place::Placement;
 use crate::schedule::DispatcherConfig;
@@ -31,6 +31,13 @@ pub struct ServerConfig<V: Planar> {
     pub dispatcher: DispatcherConfig,
     /// Most clients with a session. Default 64. An absent client can cost an outbox of 256 KiB.
     pub clients_max: usize,
+    /// Most objects that one client may own. Default
+    /// [`OBJECTS_PER_CLIENT_MAX`](crate::session::limits::OBJECTS_PER_CLIENT_MAX), 256. Raise it for
+    /// clients that speak for many, such as a gateway to another network, together with
+    /// [`ClientConfig::objects_max`](crate::session::ClientConfig::objects_max). Too high for
+    /// players: one client can fill the world
+    /// ([`OBJECTS_MAX`](crate::session::limits::OBJECTS_MAX)).
+    pub objects_per_client_max: usize,
     /// Time without data after which a client loses its connection, but not its session. Default
     /// [`SILENCE_MAX`].
     pub silence_max: Span,
@@ -56,6 +63,7 @@ impl<V: Planar> ServerConfig<V> {
             loss_protection: LossProtection::default(),
             dispatcher: DispatcherConfig::default(),
             clients_max: 64,
+            objects_per_client_max: OBJECTS_PER_CLIENT_MAX,
             silence_max: SILENCE_MAX,
             resume_within: RESUME_WITHIN,
             scope_every: Span::from_millis(100),

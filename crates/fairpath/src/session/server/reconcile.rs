@@ -9,9 +9,7 @@ use crate::place::{Acceptance, Arrival, Placement, Replica};
 use crate::session::channel::Incoming;
 use crate::session::client::decode_motion;
 use crate::session::interceptor::Update;
-use crate::session::limits::{
-    CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, IDS_LOW, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX,
-};
+use crate::session::limits::{CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, IDS_LOW, OBJECTS_MAX};
 use crate::session::message::{Announcement, Call, Group, Message, Target};
 use crate::session::{ClientId, CloseReason, Delivery, Party, Payload, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
@@ -412,11 +410,12 @@ impl<V: Planar> Server<V> {
     /// Returns whether a client may own one more object of this class.
     pub(super) fn may_own(&self, client: ClientId, class: crate::session::ClassId) -> Result<(), Refusal> {
         let Some(member) = self.members.get(&client) else { return Err(Refusal::UnknownId) };
-        let of_class = member.owned.iter().filter(|object| self.class(**object) == Some(class)).count();
         let of_class_max = self.config.protocol.class_by_id(class).map_or(0, |class| class.per_client_max);
+        let of_class = || member.owned.iter().filter(|object| self.class(**object) == Some(class)).count();
         let has_room = self.objects.len() < OBJECTS_MAX
-            && member.owned.len() < OBJECTS_PER_CLIENT_MAX
-            && of_class < of_class_max;
+            && member.owned.len() < self.config.objects_per_client_max
+            // Counted only where the limit is near: a gateway owns thousands of objects.
+            && (member.owned.len() < of_class_max || of_class() < of_class_max);
         if has_room { Ok(()) } else { Err(Refusal::TooManyObjects) }
     }
 
