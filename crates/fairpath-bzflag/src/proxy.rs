@@ -263,8 +263,12 @@ impl Proxy {
             return;
         }
         self.dispatcher.leave(receiver(client));
-        let owned: Vec<u8> =
-            self.tanks.iter().filter(|(_, tank)| tank.owner == Some(client)).map(|(player, _)| *player).collect();
+        let owned: Vec<u8> = self
+            .tanks
+            .iter()
+            .filter(|(_, tank)| tank.owner == Some(client))
+            .map(|(player, _)| *player)
+            .collect();
         owned.into_iter().for_each(|player| self.remove_tank(player));
     }
 
