@@ -158,7 +158,7 @@ pub struct Proxy {
 }
 
 /// BZFlag's gravity unless the server sets another, in units per second squared.
-const GRAVITY: f64 = -9.81;
+const GRAVITY: f64 = -9.8;
 /// The proxy's own lag pings have numbers from here on. `bzfs` counts its own from 0 to 9999.
 const PING_NUMBER_MIN: u16 = 0x8000;
 /// Pings without an answer that are remembered: 16 s of them.

@@ -7,7 +7,7 @@ use fairpath_bzflag::update::PlayerUpdate;
 use crate::tap::{Passed, Said};
 
 /// Gravity of the servers that [`programs`](crate::programs) start.
-const GRAVITY: f64 = -9.81;
+const GRAVITY: f64 = -9.8;
 /// Time between two samples, in seconds: a player's screen shows a few frames in that time.
 const SAMPLE: f64 = 0.05;
 /// A tank that was silent for longer than this had left, in seconds. Living ones send each second.

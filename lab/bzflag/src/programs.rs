@@ -69,7 +69,7 @@ pub fn bzfs(options: &[&str]) -> io::Result<(Running, SocketAddr)> {
     let program = find("bzfs").ok_or_else(|| missing("bzfs", "bzflag-server"))?;
     let address = free_address()?;
     let mut command = Command::new(program);
-    command.args(["-i", "127.0.0.1", "-p", &address.port().to_string(), "-a", "50", "38"]).args(options);
+    command.args(["-i", "127.0.0.1", "-p", &address.port().to_string(), "-a", "0", "0"]).args(options);
     let running = Running::start(&mut command)?;
     await_listening(address, Duration::from_secs(20))?;
     Ok((running, address))
@@ -123,8 +123,10 @@ impl Screen {
 pub struct BzflagClient {
     running: Running,
     screen: Screen,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
+
+const LOG: &str = "output.txt";
 
 /// Little to draw, and keys that need no keyboard layout. A client without a file of its own would
 /// have no keys at all.
@@ -145,13 +147,15 @@ impl BzflagClient {
             .arg(program)
             .arg("-configdir")
             .arg(format!("{}/", home.path().display()))
-            .args(["-m", "-nolist", "-nomotd", "-window", "160x120", "-team", team])
+            .args(["-m", "-e", "-nolist", "-nomotd", "-window", "160x120", "-team", team])
             .arg(format!("{callsign}@{server}"))
             .env("HOME", home.path())
             .env("DISPLAY", &screen.display)
             .env("LIBGL_ALWAYS_SOFTWARE", "1")
             .env("LP_NUM_THREADS", "1");
-        Ok(Self { running: Running::start(&mut command)?, screen, _home: home })
+        let log = fs::File::create(home.path().join(LOG))?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        Ok(Self { running: Running(command.spawn()?), screen, home })
     }
 
     /// Begins to play, by autopilot.
@@ -166,8 +170,13 @@ impl BzflagClient {
         self.screen.press_everywhere("F8")
     }
 
-    /// Returns whether the program has ended by itself.
-    pub fn has_ended(&mut self) -> bool {
-        self.running.has_ended()
+    /// Returns the last lines that the program printed, if it has ended by itself.
+    pub fn last_words(&mut self) -> Option<String> {
+        if !self.running.has_ended() {
+            return None;
+        }
+        let log = fs::read_to_string(self.home.path().join(LOG)).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().rev().take(3).collect();
+        Some(lines.into_iter().rev().collect::<Vec<_>>().join("; "))
     }
 }

@@ -25,6 +25,8 @@ pub enum Said {
     Alive(u8),
     /// A tank was destroyed: from a client its own, from the server the named one.
     Killed(Option<u8>),
+    /// The client's tank was destroyed by this player.
+    KilledBy(u8),
     /// The client fired.
     Shot,
     /// A flag was captured.
@@ -117,7 +119,10 @@ impl Log {
         let said = match (message.code, from) {
             (Code::ALIVE, End::Server) => about.map(Said::Alive),
             (Code::KILLED, End::Server) => Some(Said::Killed(about)),
-            (Code::KILLED, End::Client) => Some(Said::Killed(None)),
+            (Code::KILLED, End::Client) => {
+                self.add(from, Said::Killed(None));
+                about.map(Said::KilledBy)
+            }
             (Code::SHOT_BEGIN, End::Client) => Some(Said::Shot),
             (Code::CAPTURE_FLAG, End::Server) => Some(Said::Captured),
             (Code::CHAT, End::Server) => Some(Said::Chat),
