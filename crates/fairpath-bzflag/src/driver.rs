@@ -112,10 +112,9 @@ const STATUS_INTERVAL: Span = Span::from_millis(200);
 impl RunningProxy {
     /// Starts a proxy.
     pub fn start(config: DriverConfig) -> io::Result<Self> {
-        let tcp = std::net::TcpListener::bind(config.listen)?;
-        tcp.set_nonblocking(true)?;
+        let (tcp, udp) = bind_both(config.listen)?;
         let address = tcp.local_addr()?;
-        let udp = std::net::UdpSocket::bind(address)?;
+        tcp.set_nonblocking(true)?;
         udp.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (tcp, udp) = {
@@ -452,6 +451,23 @@ impl Driver {
         }
     }
 }
+
+/// Takes one port for TCP and UDP. A port that the system chose for TCP may be taken for UDP: then
+/// it chooses another.
+fn bind_both(listen: SocketAddr) -> io::Result<(std::net::TcpListener, std::net::UdpSocket)> {
+    let mut tries = 0;
+    loop {
+        let tcp = std::net::TcpListener::bind(listen)?;
+        match std::net::UdpSocket::bind(tcp.local_addr()?) {
+            Ok(udp) => return Ok((tcp, udp)),
+            Err(error) if listen.port() != 0 || tries == TRIES_MAX => return Err(error),
+            Err(_) => tries += 1,
+        }
+    }
+}
+
+/// Ports that are tried if the system may choose. Few machines have used half of theirs.
+const TRIES_MAX: u32 = 32;
 
 fn spawn_writer(mut half: OwnedWriteHalf) -> mpsc::Sender<Vec<u8>> {
     let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(WAITING_MAX);

@@ -181,6 +181,23 @@ const HORIZON: Span = Span::from_secs(10);
 /// Records that wait to be drained. Beyond that new ones are dropped.
 const RECORDS_MAX: usize = 1 << 16;
 
+/// What becomes of a message.
+enum Verdict {
+    Pass,
+    Swallow,
+    Replace(Vec<u8>),
+}
+
+impl Verdict {
+    fn write(self, message: &Message<'_>, passed: &mut Vec<u8>) {
+        match self {
+            Self::Pass => message.write(passed),
+            Self::Swallow => {}
+            Self::Replace(bytes) => passed.extend(bytes),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Client {
     up: StreamCutter,
@@ -293,9 +310,8 @@ impl Proxy {
                 }
                 Piece::Opaque(bytes) => passed.extend_from_slice(bytes),
                 Piece::Message(message) => {
-                    if self.handle_message(client, from, Channel::Stream, &message, now) {
-                        message.write(&mut passed);
-                    }
+                    let verdict = self.handle_message(client, from, Channel::Stream, &message, now);
+                    verdict.write(&message, &mut passed);
                 }
             }
         }
@@ -329,9 +345,8 @@ impl Proxy {
         };
         let mut passed = Vec::with_capacity(bytes.len());
         for message in messages {
-            if self.handle_message(client, from, Channel::Datagram, &message, now) {
-                message.write(&mut passed);
-            }
+            let verdict = self.handle_message(client, from, Channel::Datagram, &message, now);
+            verdict.write(&message, &mut passed);
         }
         self.pass(client, from, Channel::Datagram, passed);
     }
@@ -394,7 +409,6 @@ impl Proxy {
 
     // ── messages ──
 
-    /// Handles one message. Returns whether it passes as it is.
     fn handle_message(
         &mut self,
         client: ClientId,
@@ -402,17 +416,19 @@ impl Proxy {
         channel: Channel,
         message: &Message<'_>,
         now: SharedInstant,
-    ) -> bool {
+    ) -> Verdict {
         match from {
             End::Client => self.handle_from_client(client, message, now),
             End::Server => self.handle_from_server(client, channel, message, now),
         }
     }
 
-    fn handle_from_client(&mut self, client: ClientId, message: &Message<'_>, now: SharedInstant) -> bool {
-        let Some(known) = self.clients.get_mut(&client) else { return true };
+    fn handle_from_client(&mut self, client: ClientId, message: &Message<'_>, now: SharedInstant) -> Verdict {
+        if message.code == Code::LAG_PING && self.handle_answer(client, message, now) {
+            return Verdict::Swallow;
+        }
+        let Some(known) = self.clients.get_mut(&client) else { return Verdict::Pass };
         match message.code {
-            Code::LAG_PING => return !self.handle_answer(client, message, now),
             Code::ENTER => known.status.callsign = callsign(message.payload),
             Code::SHOT_BEGIN => known.status.shots += 1,
             Code::KILLED => {
@@ -431,7 +447,7 @@ impl Proxy {
             }
             _ => {}
         }
-        true
+        Verdict::Pass
     }
 
     fn handle_from_server(
@@ -440,8 +456,8 @@ impl Proxy {
         channel: Channel,
         message: &Message<'_>,
         now: SharedInstant,
-    ) -> bool {
-        let Some(known) = self.clients.get_mut(&client) else { return true };
+    ) -> Verdict {
+        let Some(known) = self.clients.get_mut(&client) else { return Verdict::Pass };
         known.status.uses_datagrams |= channel == Channel::Datagram;
         let about = message.payload.first().copied();
         match (message.code, about) {
@@ -460,7 +476,7 @@ impl Proxy {
             (code, _) if code.is_player_update() => return self.handle_update(client, message, now),
             _ => {}
         }
-        true
+        Verdict::Pass
     }
 
     /// Learns the player's number from the server's greeting. 255 and what is behind it refuses.
@@ -471,34 +487,30 @@ impl Proxy {
         }
     }
 
-    /// Handles an update that the server has for a client. Returns whether it passes as it is.
-    fn handle_update(&mut self, client: ClientId, message: &Message<'_>, now: SharedInstant) -> bool {
-        let Some(update) = PlayerUpdate::decode(message) else { return true };
-        let Some(known) = self.clients.get_mut(&client) else { return true };
+    /// Handles an update that the server has for a client.
+    fn handle_update(&mut self, client: ClientId, message: &Message<'_>, now: SharedInstant) -> Verdict {
+        let Some(mut update) = PlayerUpdate::decode(message) else { return Verdict::Pass };
+        let Some(known) = self.clients.get_mut(&client) else { return Verdict::Pass };
         known.status.updates_offered += 1;
+        let tank = self.tanks.entry(update.player).or_default();
+        if !update.is_alive() || tank.is_dead {
+            // No motion to restate: it passes, with a number that the receiver accepts.
+            known.status.updates_sent += 1;
+            update.order = known.next_order(&update, None);
+            let mut bytes = Vec::new();
+            update.encode(&mut bytes);
+            return Verdict::Replace(bytes);
+        }
+        let is_news = tank.is_news(update.order);
         if !known.hears {
             known.hears = true;
             self.dispatcher.join(receiver(client), now);
             self.hide_own(client);
         }
-        let tank = self.tanks.entry(update.player).or_default();
-        if !update.is_alive() || tank.is_dead {
-            self.send_unscheduled(client, update);
-        } else if tank.is_news(update.order) {
+        if is_news {
             self.handle_trigger(update, now);
         }
-        false
-    }
-
-    /// Sends an update as it is, with a number that the receiver accepts.
-    fn send_unscheduled(&mut self, client: ClientId, mut update: PlayerUpdate) {
-        let Some(known) = self.clients.get_mut(&client) else { return };
-        update.order = known.next_order(&update, None);
-        known.status.updates_sent += 1;
-        let channel = known.channel();
-        let mut bytes = Vec::new();
-        update.encode(&mut bytes);
-        self.outbox.push_back(Transmit { client, to: End::Client, channel, bytes });
+        Verdict::Swallow
     }
 
     /// Hands a new state of a living tank to the scheduler.

@@ -22,6 +22,21 @@ pub enum Arm {
     Proxy(Vec<String>),
 }
 
+impl Arm {
+    /// Returns the arms of [`ARMS`](crate::report::ARMS), for so many clients.
+    pub fn all(clients: usize) -> [Self; 4] {
+        let proxy = |options: &[&str]| Self::Proxy(options.iter().map(|&it| it.into()).collect());
+        // An update has a receiver less than there are clients: a third of them.
+        let budget = ((clients - 1) as f64 / 3.0).to_string();
+        [
+            Self::Unmodified,
+            proxy(&[]),
+            proxy(&["--scheduler", "every-nth:3"]),
+            proxy(&["--scheduler", "error-index", "--budget", &budget]),
+        ]
+    }
+}
+
 /// The settings of one arm.
 #[derive(Clone, Debug)]
 pub struct ArmConfig {

@@ -14,6 +14,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::oneshot;
 
+use crate::programs::free_address;
+
 /// What a message said, as far as measuring needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
@@ -64,8 +66,8 @@ struct Log {
 impl Tap {
     /// Starts a tap on a free port of the loopback interface. Times count from `began`.
     pub fn start(to: SocketAddr, began: Instant) -> io::Result<Self> {
-        let tcp = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let address = tcp.local_addr()?;
+        let address = free_address()?;
+        let tcp = std::net::TcpListener::bind(address)?;
         let udp = std::net::UdpSocket::bind(address)?;
         tcp.set_nonblocking(true)?;
         udp.set_nonblocking(true)?;

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bzflag_lab;
 mod dis;
 mod fairness;
 mod lab;
