@@ -459,24 +459,44 @@ impl Proxy {
     ) -> Verdict {
         let Some(known) = self.clients.get_mut(&client) else { return Verdict::Pass };
         known.status.uses_datagrams |= channel == Channel::Datagram;
-        let about = message.payload.first().copied();
-        match (message.code, about) {
-            (Code::ADD_PLAYER, Some(player)) => {
-                known.sent.remove(&player);
+        match message.code {
+            Code::SET_VARIABLE => self.gravity = message.variable("_gravity").unwrap_or(self.gravity),
+            code if code.is_player_update() => return self.handle_update(client, message, now),
+            code => {
+                if let Some(player) = message.payload.first().copied() {
+                    self.handle_about(client, code, player);
+                }
             }
-            (Code::REMOVE_PLAYER, Some(player)) => self.remove_tank(player),
-            (Code::KILLED, Some(victim)) => self.end_life(victim),
-            (Code::ALIVE, Some(player)) => {
+        }
+        Verdict::Pass
+    }
+
+    /// Handles a message of the server about a player.
+    fn handle_about(&mut self, client: ClientId, code: Code, player: u8) {
+        if code == Code::ADD_PLAYER
+            && let Some(known) = self.clients.get_mut(&client)
+        {
+            known.sent.remove(&player);
+        }
+        if !self.speaks_for(client, player) {
+            return;
+        }
+        match code {
+            Code::REMOVE_PLAYER => self.remove_tank(player),
+            Code::KILLED => self.end_life(player),
+            Code::ALIVE => {
                 self.end_life(player);
                 self.tanks.entry(player).or_default().is_dead = false;
             }
-            (Code::SET_VARIABLE, _) => {
-                self.gravity = message.variable("_gravity").unwrap_or(self.gravity);
-            }
-            (code, _) if code.is_player_update() => return self.handle_update(client, message, now),
             _ => {}
         }
-        Verdict::Pass
+    }
+
+    /// Whether this connection's copy of a message about a player counts. The server sends one to
+    /// every client, and a late one would end the player's next life.
+    fn speaks_for(&self, client: ClientId, player: u8) -> bool {
+        let owner = self.clients_of(player).next();
+        owner.or_else(|| self.clients.keys().next().copied()) == Some(client)
     }
 
     /// Learns the player's number from the server's greeting. 255 and what is behind it refuses.

@@ -292,7 +292,7 @@ fn error_index_levels_the_errors_of_near_and_far() {
 #[test]
 fn a_destroyed_tank_is_not_sent_again() {
     let mut world = played(ProxyConfig::default());
-    world.proxy.handle_stream(id(1), End::Server, &message(Code::KILLED, &[0, 1, 0, 0, 0, 0]), world.now);
+    world.proxy.handle_stream(id(0), End::Server, &message(Code::KILLED, &[0, 1, 0, 0, 0, 0]), world.now);
     for _ in 0..400 {
         world.step();
     }
@@ -302,7 +302,7 @@ fn a_destroyed_tank_is_not_sent_again() {
     }
     assert_eq!(received, world.players.iter().map(|it| it.received).collect::<Vec<_>>());
     // It comes to life elsewhere: everyone is told.
-    world.proxy.handle_stream(id(1), End::Server, &message(Code::ALIVE, &[0]), world.now);
+    world.proxy.handle_stream(id(0), End::Server, &message(Code::ALIVE, &[0]), world.now);
     let order = world.players[0].told.as_ref().map_or(0, |(_, told)| told.order) + 1;
     let stamp = 500.0 + world.now.as_micros() as f32 * 1e-6;
     world.tell(0, PlayerUpdate { order, stamp, position: Vec3::new(300.0, -200.0, 0.0), ..parked() });

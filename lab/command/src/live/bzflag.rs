@@ -75,6 +75,13 @@ impl Arguments {
         if !(self.budget.is_finite() && self.budget > 0.0) {
             return Err(BadInput::of("--budget", &self.budget.to_string(), "give a number above 0"));
         }
+        if let SchedulerChoice::EveryNth { n: None }
+        | SchedulerChoice::FixedProbability { probability: None } = self.scheduler
+        {
+            let (name, fix) =
+                (self.scheduler.to_string(), "give a parameter: every-nth:3, fixed-probability:0.33");
+            return Err(BadInput::of("--scheduler", &name, fix));
+        }
         let (listen, server) = (address("--listen", &self.listen)?, address("--to", &self.to)?);
         if listen == server {
             return Err(BadInput::of("--to", &self.to, "this is the proxy's own address; give the server's"));
