@@ -75,7 +75,7 @@ fn a_join_is_cut_into_messages() {
                     Piece::Greeting(_) => assert!(codes.is_empty(), "the greeting comes first"),
                     Piece::Message(message) => {
                         codes.push(message.code);
-                        gravity = gravity.or(message.variable("_gravity"));
+                        gravity = gravity.or_else(|| message.variable("_gravity"));
                     }
                     Piece::Opaque(bytes) => panic!("not understood: {bytes:?}"),
                 }

@@ -102,7 +102,7 @@ impl World {
                 match channel {
                     Channel::Stream => self.proxy.handle_stream(id(player), End::Client, &bytes, self.now),
                     Channel::Datagram => {
-                        self.proxy.handle_datagram(id(player), End::Client, &bytes, self.now)
+                        self.proxy.handle_datagram(id(player), End::Client, &bytes, self.now);
                     }
                 }
                 self.carry();
@@ -189,9 +189,10 @@ impl World {
             let turns = [0.6, 0.1, -0.7, -0.2, 0.3, -0.5, 0.7, 0.0, -0.1, 0.4, -0.785, 0.2, -0.3];
             let wanted = turns[(elapsed / 0.23) as usize * 5 % turns.len()];
             let told = self.players[0].told.clone();
-            let true_now = told
-                .as_ref()
-                .map_or(tank.clone(), |(at, told)| told.after((self.now - *at).as_secs_f64(), GRAVITY));
+            let true_now = told.as_ref().map_or_else(
+                || tank.clone(),
+                |(at, told)| told.after((self.now - *at).as_secs_f64(), GRAVITY),
+            );
             let is_due = told.as_ref().is_none_or(|(at, told)| {
                 (wanted - told.turn_rate).abs() > 1e-9 || self.now - *at >= Span::from_secs(1)
             });

@@ -245,9 +245,9 @@ impl Table {
 }
 
 fn player_of(passed: &[Passed]) -> u8 {
-    let greetings = passed.iter().filter_map(|it| match it.said {
+    let mut greetings = passed.iter().filter_map(|it| match it.said {
         Said::Greeting(player) => Some(player),
         _ => None,
     });
-    greetings.last().unwrap_or(u8::MAX)
+    greetings.next_back().unwrap_or(u8::MAX)
 }
