@@ -107,7 +107,8 @@ pub fn packets_are_sorted(bytes: &[u8]) {
         assert!(link.handle_packet(now, client, packet).is_none());
         sealed += 1;
     });
-    let is_quic = |packet: &&[u8]| matches!(PacketKind::of(packet), PacketKind::QuicLong | PacketKind::QuicShort);
+    let is_quic =
+        |packet: &&[u8]| matches!(PacketKind::of(packet), PacketKind::QuicLong | PacketKind::QuicShort);
     let quic: Vec<u8> = received.chunks(stride).filter(is_quic).flatten().copied().collect();
     assert_eq!(buffer[..kept], quic);
     assert_eq!(sorter.sealed, sealed);

@@ -13,6 +13,14 @@ use crate::steps::{cargo, root};
 /// The published crates, in the order of their dependencies.
 pub(crate) const PUBLISHED: [&str; 6] =
     ["fairpath", "fairpath-predict", "fairpath-compensate", "fairpath-sim", "fairpath-net", "fairpath-dis"];
+pub(crate) const PUBLISHED: [&str; 6] = [
+    "fairpath",
+    "fairpath-predict",
+    "fairpath-compensate",
+    "fairpath-sim",
+    "fairpath-net",
+    "fairpath-bzflag",
+];
 
 /// Packages the crates, which builds each from its archive, then builds and runs README.md's
 /// program against the archives.

@@ -16,6 +16,7 @@ use fairpath_games::GameChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::BadInput;
+use crate::bzflag_lab::BzflagArguments;
 use crate::fairness::FairnessArguments;
 use crate::laps::{Laps, open_all};
 use crate::live::EndCondition;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Predict recorded laps, each by the mean line of the others
     Laps(Laps),
+    /// Play BZFlag's real programs under delay, with and without the proxy
+    Bzflag(BzflagArguments),
     /// List the experiments
     #[command(after_help = "Example:\n  fairpath lab list")]
     List,
@@ -176,6 +179,7 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Packets(packets) => packets.execute(),
         Command::Tune(tune) => tune.execute(),
         Command::Laps(laps) => laps.execute(),
+        Command::Bzflag(arguments) => arguments.execute(),
         Command::List => {
             print::to_stdout(&print::list(&ExperimentGroup::ALL))?;
             Ok(ExitCode::SUCCESS)

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bzflag_lab;
 mod dis;
 mod fairness;
 mod lab;
@@ -54,6 +55,8 @@ enum Command {
     Dis(dis::Command),
     /// Run a UDP proxy that adds delay, jitter, loss and more between clients and a server
     Middleman(Box<middleman::Arguments>),
+    /// Run a proxy in front of a BZFlag server: tanks are shown where they are, and fairly
+    Bzflag(Box<live::bzflag::Arguments>),
     /// Run a game server
     Serve(Box<live::serve::Arguments>),
     /// Connect bots to a tank server and report how accurately they see each other
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab::execute(command),
         Command::Dis(command) => dis::execute(command),
         Command::Middleman(arguments) => arguments.execute(),
+        Command::Bzflag(arguments) => arguments.execute(),
         Command::Serve(arguments) => arguments.execute(),
         Command::Bots(arguments) => arguments.execute(),
         Command::Record(arguments) => arguments.execute(),

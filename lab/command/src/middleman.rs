@@ -81,6 +81,9 @@ pub(crate) struct Arguments {
     /// End after this time, such as 10s [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     lasting: Option<String>,
+    /// Also carry TCP connections to the same port, delayed by --delay
+    #[arg(long)]
+    tcp: bool,
     /// Print statistics as JSON, each on one line
     #[arg(long)]
     json: bool,
@@ -91,6 +94,7 @@ Examples:
   fairpath middleman --to 127.0.0.1:7777 --delay 100 --jitter 20 --loss 0.05
   fairpath middleman --listen 0.0.0.0:7000 --to game.example.org:7777 --link wifi-bad
   fairpath middleman --to 127.0.0.1:7777 --delay 50 --down 'delay 300' --client '2 loss 0.3'
+  fairpath middleman --listen 127.0.0.1:5160 --to 127.0.0.1:5154 --tcp --delay 200
   echo 'at 5s partition 3s' > cut && fairpath middleman --to 127.0.0.1:7777 --script cut
 
 While it runs, it reads commands from stdin: 'down delay 300', 'client 2 loss 0.3', 'partition 3s', 'heal', 'rebind',
@@ -138,6 +142,7 @@ impl Arguments {
         let mut config =
             MiddlemanConfig::between(address("--listen", &self.listen)?, address("--to", &self.to)?);
         config.seed = self.seed;
+        config.carries_tcp = self.tcp;
         config.bounds.clients_max = self.clients_max;
         self.set_links(&mut config.links)?;
         let script =

@@ -756,3 +756,20 @@ fn what_cannot_be_scored_is_refused_in_one_line() {
     assert!(room.refused(&["lab", "eval", "--trace", "bad.xml"]).contains("bad.xml"));
     assert!(room.refused(&["lab", "packets", "--trace", "none.csv"]).contains("no such file"));
 }
+
+#[test]
+fn a_bzflag_proxy_refuses_bad_input_and_runs_without_players() {
+    let room = Room::new();
+    let to = ["bzflag", "--to", "127.0.0.1:5155"];
+    let with = |more: &[&'static str]| [&to[..], more].concat();
+    assert!(room.refused(&["bzflag", "--to", "nowhere"]).contains("--to nowhere: give HOST:PORT"));
+    assert!(room.refused(&with(&["--listen", "127.0.0.1:5155"])).contains("the proxy's own address"));
+    assert!(room.refused(&with(&["--budget", "0"])).contains("--budget 0"));
+    assert!(room.refused(&with(&["--record", "match.txt"])).contains(".parquet or .csv"));
+    assert!(room.refused(&with(&["--scheduler", "every-nth"])).contains("every-nth:3"));
+    assert!(room.rejected(&with(&["--scheduler", "nobody"])).contains("error-index"));
+    let ran = room.run(&with(&["--listen", "127.0.0.1:0", "--for", "1s", "--json", "--record", "match.csv"]));
+    let json: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(json["players"], Value::Array(Vec::new()));
+    assert!(room.names().contains(&"match.csv".to_owned()));
+}

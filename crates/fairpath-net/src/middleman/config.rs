@@ -33,6 +33,9 @@ pub struct MiddlemanConfig {
     pub links: Links,
     /// Limits of clients and waiting packets.
     pub bounds: Bounds,
+    /// Whether TCP connections to the same port are carried too, with the constant delay of their
+    /// client's link. Default: no. A game that uses both, such as BZFlag, needs it.
+    pub carries_tcp: bool,
 }
 
 /// Limits of a middleman, whatever clients send.
@@ -128,7 +131,7 @@ pub fn link_random(seed: u64, nth: u32, direction: Direction) -> Random {
 impl MiddlemanConfig {
     /// A middleman with perfect links.
     pub fn between(listen: SocketAddr, to: SocketAddr) -> Self {
-        Self { listen, to, seed: 1, links: Links::default(), bounds: Bounds::default() }
+        Self { listen, to, seed: 1, links: Links::default(), bounds: Bounds::default(), carries_tcp: false }
     }
 
     /// Sets the link of all clients, the same in both directions.

@@ -32,7 +32,8 @@
 //!
 //! # Not here
 //!
-//! TCP, routing, and forged packets. The middleman holds packets in memory and is an ordinary
+//! Routing and forged packets. TCP connections pass only if [`MiddlemanConfig::carries_tcp`] says so,
+//! and are only delayed. The middleman holds packets in memory and is an ordinary
 //! process: packets leave about 0.1 ms late on an idle machine, and later on a busy one.
 //! [`MiddlemanStatistics`] say how late.
 
@@ -41,6 +42,7 @@ mod config;
 mod proxy;
 mod sockets;
 mod statistics;
+mod streams;
 
 use std::fmt;
 use std::io;
@@ -64,14 +66,15 @@ pub use fairpath_sim::{
 pub use statistics::{ClientStatistics, DirectionStatistics, FORGOTTEN_CLIENTS_MAX, MiddlemanStatistics};
 
 use sockets::Sockets;
+use streams::Streams;
 
 /// A running middleman, on two threads of its own. No call blocks, so it can be used inside an
 /// asynchronous test. Dropping it stops it.
 #[derive(Debug)]
 pub struct Middleman {
     sockets: Arc<Sockets>,
-    /// Dropping it stops the receiving thread.
-    stop: Option<oneshot::Sender<()>>,
+    /// Dropping them stops the receiving threads.
+    stops: Vec<oneshot::Sender<()>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -103,9 +106,15 @@ impl Middleman {
         }
         let (sockets, receiver) = Sockets::open(&config)?;
         let (stop, stopped) = oneshot::channel();
-        let mut middleman = Self { sockets, stop: Some(stop), threads: Vec::new() };
+        let mut middleman = Self { sockets, stops: vec![stop], threads: Vec::new() };
         middleman.spawn("middleman-in", move |sockets| receiver.run(&sockets, stopped))?;
         middleman.spawn("middleman-out", |sockets| sockets::send(&sockets))?;
+        if config.carries_tcp {
+            let streams = Streams::open(middleman.address(), config.to)?;
+            let (stop, stopped) = oneshot::channel();
+            middleman.stops.push(stop);
+            middleman.spawn("middleman-tcp", move |sockets| streams.run(&sockets, stopped))?;
+        }
         Ok(middleman)
     }
 
@@ -182,7 +191,7 @@ impl Middleman {
     }
 
     fn end(&mut self) {
-        self.stop = None;
+        self.stops.clear();
         self.sockets.stop();
         for thread in self.threads.drain(..) {
             // A panicked thread has printed its message; a second panic would hide it.

@@ -81,6 +81,11 @@ impl Proxy {
         self.clients.get(&client).map(|client| client.address)
     }
 
+    /// The links of a connection from this address, which has no number.
+    pub(super) fn links_of(&self, address: SocketAddr) -> &PerDirection<LinkConfig> {
+        self.links.of(0, address)
+    }
+
     /// Whether an unknown address may become a client.
     pub(super) fn has_room(&self) -> bool {
         self.clients.len() < self.bounds.clients_max

@@ -92,6 +92,12 @@ impl Sockets {
         self.lock().proxy.change(clients, directions, edit)
     }
 
+    /// The constant delay of a TCP connection from this address.
+    pub(super) fn stream_delay(&self, client: SocketAddr, direction: Direction) -> Duration {
+        let delay = self.lock().proxy.links_of(client)[direction].delay;
+        Duration::from_micros(delay.as_micros().max(0).unsigned_abs())
+    }
+
     pub(super) fn rebind(self: &Arc<Self>, clients: ClientSelector) -> io::Result<usize> {
         let mut state = self.lock();
         let meant = state.proxy.matching(clients);

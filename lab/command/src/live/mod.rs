@@ -4,6 +4,7 @@
 //! but never hit: hits are for a game to decide, and this one measures where tanks are seen.
 
 pub(crate) mod bots;
+pub(crate) mod bzflag;
 mod crew;
 mod journal;
 pub(crate) mod lobby;
