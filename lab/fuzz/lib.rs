@@ -1,6 +1,7 @@
 //! Shared by the targets: numbers from bytes, messages from numbers, and the laws that must hold.
 
 pub mod play;
+pub mod readers;
 pub mod sealed;
 pub mod speech;
 
