@@ -44,6 +44,12 @@ const MUTANTS: &[Mutant] = &[
         wrong: "if self.is_told { self.since + pace.interval_min.scaled(0.0) } else { self.since }",
     },
     Mutant {
+        name: "copies: a repeat against loss is booked as an update of its own",
+        file: "crates/fairpath/src/schedule/dispatcher.rs",
+        right: "if !is_repeat {",
+        wrong: "if !is_repeat || at > SharedInstant::ZERO {",
+    },
+    Mutant {
         name: "replica: an older DR vector is accepted",
         file: "crates/fairpath/src/place/replica.rs",
         right: "std::cmp::Ordering::Less => Acceptance::Stale,",

@@ -15,6 +15,8 @@ mod interest;
 mod laws;
 #[path = "sessions/life.rs"]
 mod life;
+#[path = "sessions/loss.rs"]
+mod loss;
 #[path = "sessions/motion.rs"]
 mod motion;
 #[path = "sessions/objects.rs"]

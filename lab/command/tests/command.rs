@@ -88,8 +88,8 @@ fn experiments() -> Vec<String> {
     names.filter(|name| !PLAYED.contains(&name.as_str())).collect()
 }
 
-const PLAYED: [&str; 6] =
-    ["live-objects", "jet-car", "sailing", "aiming", "hidden-delay", "asteroids-budget"];
+const PLAYED: [&str; 7] =
+    ["live-objects", "jet-car", "sailing", "aiming", "hidden-delay", "asteroids-budget", "loss"];
 
 fn first_experiment() -> String {
     experiments().remove(0)

@@ -14,6 +14,7 @@ use super::limits::{
     CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, OUTBOX_MESSAGES_MAX, PAGE_BYTES, QUICKEST_BYTES_MAX,
     QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
+use super::loss_protection::{LossGuard, LossProtection};
 use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
 use super::newest::{Newest, NewestReceived, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
@@ -23,14 +24,14 @@ use super::quickest::Quickest;
 use super::received_numbers::ReceivedNumbers;
 use super::statistics::Statistics;
 use super::undelivered::{Undelivered, UndeliveredTypes};
-use super::{Budget, ClassId, Delivery};
+use super::{Budget, ClassId, DatagramEffect, Delivery};
 use crate::clock::{DelayEstimate, Reply, Request};
 use crate::dr_vector::DrVector;
 use crate::ledger::CopyRange;
 use crate::link::SentPackets;
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
-use crate::schedule::{Claim, Departure, Dispatcher};
+use crate::schedule::{Claim, Departure, DepartureKind, Dispatcher};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
 use crate::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates, pack_updates};
@@ -57,6 +58,7 @@ pub(super) struct Channel {
     /// Announcements of objects take at most half of the budget: motion has the other half.
     pages: Bucket,
     round_trip: DelayEstimate,
+    guard: LossGuard,
     statistics: Statistics,
     /// After an attempt at a datagram failed: no further attempt before this.
     not_before: LocalInstant,
@@ -76,9 +78,15 @@ pub(super) struct Incoming<V: Planar> {
 }
 
 impl<V: Planar> Incoming<V> {
-    /// Returns whether it holds more than receipts.
-    pub(super) fn brings_news(&self) -> bool {
-        self.owed.is_some() || !self.calls.is_empty() || !self.states.is_empty() || !self.clock.is_empty()
+    /// Returns what it may have made due, besides what receipts did.
+    pub(super) fn effect(&self) -> DatagramEffect {
+        if !self.vectors.is_empty() || !self.calls.is_empty() || !self.states.is_empty() {
+            DatagramEffect::AnyConnection
+        } else if self.owed.is_some() || !self.clock.is_empty() {
+            DatagramEffect::SameConnection
+        } else {
+            DatagramEffect::Nothing
+        }
     }
 }
 
@@ -91,13 +99,20 @@ impl Channel {
     const PATIENCE_MAX: Span = Span::from_secs(1);
     /// Least budget for a packet: below it, wait for more.
     const SPEAK_BYTES: f64 = 200.0;
+    /// Bytes of a repeated DR vector, about, with its share of a datagram's overhead.
+    const REPEAT_BYTES: f64 = 16.0;
     /// Pause after a failed attempt at a datagram.
     const TRY_AGAIN: Span = Span::from_millis(5);
     /// Clock requests answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
     /// Nonces are drawn from `random`. Two datagrams are at least `datagram_every` apart.
-    pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
+    pub(super) fn new(
+        budget: Budget,
+        datagram_every: Span,
+        protection: LossProtection,
+        random: Random,
+    ) -> Self {
         Self {
             outbox: Outbox::default(),
             inbox: Inbox::default(),
@@ -116,11 +131,18 @@ impl Channel {
             budget: Bucket::new(budget.bytes_per_sec.into(), budget.burst_bytes.into()),
             pages: Bucket::new(0.5 * f64::from(budget.bytes_per_sec), budget.burst_bytes.into()),
             round_trip: DelayEstimate::default(),
+            guard: LossGuard::new(protection),
             statistics: Statistics::default(),
             not_before: LocalInstant::from_micros(i64::MIN),
             datagram_every,
             datagram_at: LocalInstant::from_micros(i64::MIN),
         }
+    }
+
+    /// Limits what is sent to a share of the budget's rate.
+    pub(super) fn set_budget_share(&mut self, share: f64, now: LocalInstant) {
+        self.budget.set_share(share, now);
+        self.pages.set_share(share, now);
     }
 
     // ── sending ──
@@ -339,7 +361,8 @@ impl Channel {
         if room < Self::SPEAK_BYTES || now.local < self.datagram_at {
             return false;
         }
-        dispatcher.poll_packet(receiver, now.shared, &mut filler.departures);
+        let repeats_max = self.repeats_max(now);
+        dispatcher.poll_packet(receiver, now.shared, repeats_max, &mut filler.departures);
         if filler.departures.is_empty() && !self.must_speak(now.local) {
             return false;
         }
@@ -362,11 +385,25 @@ impl Channel {
         // The channel's budget is in bytes, a scheduler's is in DR vectors.
         let copies = dispatcher.on_packet_departed(receiver, left, now.shared, 1.0);
         self.statistics.vectors_sent += left.len() as u64;
+        if repeats_max > 0 {
+            let repeats = left.iter().filter(|it| it.kind == DepartureKind::Repeat).count();
+            self.statistics.vectors_repeated += repeats as u64;
+        }
         self.put_back(kept, dispatcher, now);
         out.extend_from_slice(&draft.parts);
         self.on_departed(draft, copies, now);
         self.on_bytes_sent(out.len() - start);
         true
+    }
+
+    /// How many DR vectors may be repeated in a datagram that leaves now. Repeats use what the
+    /// budget has left beyond half of a burst, so that they never delay anything else.
+    fn repeats_max(&mut self, now: Now) -> usize {
+        if !self.guard.is_on() {
+            return 0;
+        }
+        let spare = self.budget.level(now.local) - 0.5 * self.budget.burst();
+        (spare.max(0.0) / Self::REPEAT_BYTES) as usize
     }
 
     /// When [`poll_datagram`](Self::poll_datagram) has something to send besides claims.
@@ -410,6 +447,9 @@ impl Channel {
     }
 
     fn put_time(&self, draft: &mut Draft, now: Now) {
+        if self.clock_requests.is_empty() && self.clock_replies.is_empty() {
+            return;
+        }
         let requests = self.clock_requests.iter().map(|request| Part::ClockRequest(*request));
         let replies = self.clock_replies.iter();
         let replies = replies.map(|(request, at)| Part::ClockReply(request.answer(*at, now.shared)));
@@ -477,12 +517,14 @@ impl Channel {
         let Filler { departures, bodies } = filler;
         let mut fitting = departures.len();
         let room = draft.left() + HEAD_BYTES - LENGTH_BYTES_MAX;
-        let body = bodies.find_or_encode(dispatcher, precision, now.shared, departures);
-        if !body.is_ok_and(|body| body.bytes_with(&header) <= room) {
+        let all = bodies.find_or_encode(dispatcher, precision, now.shared, departures).ok();
+        let all = all.filter(|place| bodies.at(*place).bytes_with(&header) <= room);
+        let place = all.unwrap_or_else(|| {
             fitting = most_urgent_that_fit(departures, dispatcher, precision, &header, room);
-        }
-        let body = bodies.find_or_encode(dispatcher, precision, now.shared, &departures[..fitting]);
-        let body = body.expect("what fits was encoded before");
+            let some = bodies.find_or_encode(dispatcher, precision, now.shared, &departures[..fitting]);
+            some.expect("what fits was encoded before")
+        });
+        let body = bodies.at(place);
         let bytes = body.bytes_with(&header);
         out.reserve(bytes + draft.parts.len() + LENGTH_BYTES_MAX);
         put_varint(out, bytes as u64);
@@ -649,8 +691,15 @@ impl Channel {
             let held = (feedback.header.sent_at - newest.received_at).max(Span::ZERO);
             let round_trip = now.local - newest.content.left_at - held;
             self.round_trip.handle_sample(round_trip.max(Span::ZERO));
+            self.guard.on_round_trip(round_trip.max(Span::ZERO));
         }
         let booked = dispatcher.on_feedback(receiver, settled, now.shared);
+        let before = self.guard.plan();
+        self.guard.on_loss(self.sent.loss());
+        // The dispatcher forgets the plan when the peer's transport is lost: said again each time.
+        if before.copies() > 0 || self.guard.plan().copies() > 0 {
+            dispatcher.set_copy_plan(receiver, self.guard.plan());
+        }
         self.statistics.feedback_refused += u64::from(booked.is_err());
         Ok(())
     }
@@ -720,7 +769,7 @@ fn most_urgent_that_fit<V: Planar>(
     header: &Header,
     bytes_max: usize,
 ) -> usize {
-    let urgency = |departure: &Departure| dispatcher.urgency(&departure.claim, header.sent_at);
+    let urgency = |departure: &Departure| dispatcher.urgency(departure, header.sent_at);
     let mut by_urgency: Vec<(f64, Departure)> = departures.iter().map(|it| (urgency(it), *it)).collect();
     by_urgency.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     departures.clear();

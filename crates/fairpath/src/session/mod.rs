@@ -118,8 +118,10 @@ mod error;
 mod filler;
 mod handle;
 mod id_blocks;
+mod id_map;
 mod interceptor;
 pub mod limits;
+mod loss_protection;
 pub mod message;
 mod newest;
 mod outbox;
@@ -143,11 +145,14 @@ pub use codec::MessageError;
 pub use error::{CallError, CloseReason, ObjectError, Refusal};
 pub use handle::ObjectHandle;
 pub use interceptor::{ClaimRequest, Interceptor, SpeedCheck, TeleportCheck, Update};
+pub use loss_protection::LossProtection;
 pub use message::Target;
 pub use protocol::{GameId, Protocol};
 pub use queues::Queues;
 pub use scope::{Everything, Nearest, Reach, Scope, ScopeObject, Within};
-pub use server::{Admission, AdmitAll, ConnectionId, Server, ServerConfig, ServerEvent, ServerFrame};
+pub use server::{
+    Admission, AdmitAll, ConnectionId, DatagramEffect, Server, ServerConfig, ServerEvent, ServerFrame,
+};
 pub use settings::{ClassSettings, Settings};
 pub use statistics::Statistics;
 pub use undelivered::Undelivered;

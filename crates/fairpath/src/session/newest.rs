@@ -74,6 +74,9 @@ impl Newest {
         unknown: &BTreeMap<EntityId, u64>,
         now: LocalInstant,
     ) -> Vec<(Slot, u64, &Part)> {
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
         let sendable = self.sendable(unknown);
         let mut due: Vec<_> =
             sendable.filter(|(_, value)| value.sent_at.is_none_or(|at| now - at >= patience)).collect();

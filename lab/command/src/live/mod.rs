@@ -248,6 +248,7 @@ fn statistics_as_json(statistics: &Statistics) -> Value {
         "bytes_sent": statistics.bytes_sent,
         "bytes_received": statistics.bytes_received,
         "vectors_sent": statistics.vectors_sent,
+        "vectors_repeated": statistics.vectors_repeated,
         "vectors_received": statistics.vectors_received,
         "outbox_bytes": statistics.outbox_bytes,
         "ledger_error_per_sec": statistics.error_per_sec,

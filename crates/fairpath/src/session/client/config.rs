@@ -1,6 +1,6 @@
 use crate::clock::ClockConfig;
 use crate::session::limits::SILENCE_MAX;
-use crate::session::{Budget, Protocol};
+use crate::session::{Budget, LossProtection, Protocol};
 use crate::time::Span;
 use crate::vector::Planar;
 
@@ -21,6 +21,9 @@ pub struct ClientConfig<V: Planar> {
     ///
     /// At one frame, receipts travel with the updates of the next frame.
     pub datagram_every: Span,
+    /// Further copies of DR vectors that are sent to the server if its link loses datagrams. Default
+    /// [`LossProtection::default`].
+    pub loss_protection: LossProtection,
     /// Time without data after which the server counts as lost. Default [`SILENCE_MAX`].
     pub silence_max: Span,
 }
@@ -34,6 +37,7 @@ impl<V: Planar> ClientConfig<V> {
             clock: ClockConfig::default(),
             budget: Budget::default(),
             datagram_every: Span::ZERO,
+            loss_protection: LossProtection::default(),
             silence_max: SILENCE_MAX,
         }
     }

@@ -173,7 +173,12 @@ impl<V: Planar> Client<V> {
             identity: None,
             detached_at: None,
             frames: Frames::default(),
-            channel: Channel::new(config.budget, config.datagram_every, random.fork(0)),
+            channel: Channel::new(
+                config.budget,
+                config.datagram_every,
+                config.loss_protection,
+                random.fork(0),
+            ),
             clock: ClockSync::new(config.clock),
             clock_epoch: 0,
             is_synchronised: false,
@@ -680,8 +685,8 @@ impl<V: Planar> Client<V> {
         self.clock_read
     }
 
-    /// Returns the greatest possible error of the shared clock; `None` before the first exchange. It
-    /// falls quickly after the start, and on a link with jitter for some seconds more.
+    /// Returns the greatest possible error of the shared clock; `None` before the first exchange.
+    /// It falls quickly after the start, and on a link with jitter for some seconds more.
     pub fn clock_uncertainty(&self, now: LocalInstant) -> Option<Span> {
         self.clock.uncertainty(now)
     }
@@ -691,6 +696,12 @@ impl<V: Planar> Client<V> {
     pub fn statistics(&self) -> Statistics {
         let error_per_sec = self.dispatcher.account(SERVER).map_or(0.0, |account| account.rate());
         Statistics { error_per_sec, ..self.channel.statistics() }
+    }
+
+    /// Limits this client to a share of its [`Budget`](super::Budget)'s rate, from 0 to 1, until
+    /// the next call. A transport calls it when it notices that the path's delay rises.
+    pub fn set_budget_share(&mut self, share: f64, now: LocalInstant) {
+        self.channel.set_budget_share(share, now);
     }
 
     /// Returns the lengths of this client's queues.

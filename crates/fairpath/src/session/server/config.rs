@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 
 use super::super::limits::{RESUME_WITHIN, SILENCE_MAX};
-use super::super::{Budget, Protocol};
+use super::super::{Budget, LossProtection, Protocol};
 use crate::place::Placement;
 use crate::schedule::DispatcherConfig;
 use crate::time::Span;
@@ -24,6 +24,9 @@ pub struct ServerConfig<V: Planar> {
     /// datagrams a second instead of 60: half the bytes at a third of the server's time, and 25 ms
     /// more delay on average.
     pub datagram_every: Span,
+    /// Further copies of DR vectors that are sent to a client if its link loses datagrams. Default
+    /// [`LossProtection::default`].
+    pub loss_protection: LossProtection,
     /// Settings of the dispatcher, which distributes updates to the clients.
     pub dispatcher: DispatcherConfig,
     /// Most clients with a session. Default 64. An absent client can cost an outbox of 256 KiB.
@@ -50,6 +53,7 @@ impl<V: Planar> ServerConfig<V> {
             placement: Placement::default(),
             budget: Budget::default(),
             datagram_every: Span::ZERO,
+            loss_protection: LossProtection::default(),
             dispatcher: DispatcherConfig::default(),
             clients_max: 64,
             silence_max: SILENCE_MAX,

@@ -9,6 +9,7 @@ use crate::number::EntityId;
 use crate::owner::Owner;
 use crate::place::{Arrival, Replica};
 use crate::session::client::{encode_motion, watch};
+use crate::session::id_map::IdMap;
 use crate::session::message::{Announcement, Call, Message};
 use crate::session::scope::ScopeObject;
 use crate::session::{Class, ClassId, ClientId, Delivery, Party};
@@ -79,7 +80,7 @@ impl<V: Planar> Object<V> {
     pub(super) fn sight<'a>(
         &'a self,
         object: EntityId,
-        objects: &BTreeMap<EntityId, Self>,
+        objects: &IdMap<EntityId, Self>,
         now: SharedInstant,
     ) -> ScopeObject<'a, V> {
         let Self { class, owner, creation, .. } = self;
@@ -285,7 +286,7 @@ impl<V: Planar> Server<V> {
         let is_servers = self.class_of(object).is_some_and(|class| class.is_servers(group));
         let Some(known) = self.objects.get_mut(&object) else { return };
         let owner = known.owner;
-        for (client, member) in &mut self.members {
+        for (client, member) in self.members.iter_mut() {
             if member.seen.contains(&object) && (is_servers || owner != Party::Client(*client)) {
                 member.channel.set_state(object, group, bytes.clone());
             }
@@ -297,7 +298,7 @@ impl<V: Planar> Server<V> {
     pub(super) fn spread_call(&mut self, object: EntityId, call: &Call, delivery: Delivery) -> Vec<ClientId> {
         let owner = self.owner(object);
         let mut busy = Vec::new();
-        for (client, member) in &mut self.members {
+        for (client, member) in self.members.iter_mut() {
             let is_viewer = member.seen.contains(&object) && owner != Some(Party::Client(*client));
             if is_viewer && member.channel.call(call.clone(), delivery).is_err() {
                 busy.push(*client);
