@@ -84,7 +84,7 @@ fn with_huge_number(mut file: Vec<u8>, before: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Says that its dictionary has 1 500 million words. Before they were checked, 36 GB were reserved.
+/// Says that its dictionary has 1 500 million words: some bytes for each were reserved.
 fn parquet_of_many_words() -> Vec<u8> {
     // A struct in field 7; in it field 1, an i32: the number of values, here two.
     with_huge_number(small_parquet(), &[0x4C, 0x15])
