@@ -3,6 +3,7 @@
 pub mod dis;
 pub mod bzflag;
 pub mod play;
+pub mod readers;
 pub mod sealed;
 pub mod speech;
 
