@@ -1,8 +1,6 @@
 //! `fairpath`: runs experiments on dead reckoning, records matches for them, plays games under
-//! delay, serves games over real sockets, runs and queries a lobby, impairs a network, and connects
-//! DIS networks.
-//! delay, serves games and recorded matches over real sockets, runs and queries a lobby, impairs a network, and checks
-//! DIS vectors.
+//! delay, serves games and recorded matches over real sockets, runs and queries a lobby, impairs a
+//! network, and connects DIS networks.
 //!
 //! Glue only: it parses the command line, opens files, calls the laboratory, a session or the
 //! middleman, and prints. Exit codes: 0 done, 1 a claim (with `--strict`) or a check did not hold,
