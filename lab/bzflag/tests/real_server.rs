@@ -114,7 +114,7 @@ impl MinimalClient {
                 self.spawned = Some((Vec3::new(number(1), number(5), number(9)), number(13)));
             }
             Code::CHAT => {
-                self.chat.push(String::from_utf8_lossy(payload.get(3..).unwrap_or_default()).into())
+                self.chat.push(String::from_utf8_lossy(payload.get(3..).unwrap_or_default()).into());
             }
             _ => self.seen.extend(PlayerUpdate::decode(&message)),
         }

@@ -95,8 +95,9 @@ impl SegmentRecorder {
 
     /// Takes the rows of one segment. Returns them if the disk is busy: try again later.
     pub fn put(&self, part: Trace) -> Result<(), Box<Trace>> {
-        match self.parts.as_ref().map(|parts| parts.try_send(part)) {
-            Some(Err(TrySendError::Full(part))) => Err(Box::new(part)),
+        let Some(parts) = &self.parts else { return Ok(()) };
+        match parts.try_send(part) {
+            Err(TrySendError::Full(part)) => Err(Box::new(part)),
             // The thread has ended with a problem, which is told once: the rows are lost.
             _ => Ok(()),
         }

@@ -173,7 +173,7 @@ fn said<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<(), String> {
 }
 
 fn recording(path: &Path) -> Result<(), String> {
-    said(open_recording(path)).and(said(open(path, None)))
+    said(open_recording(path)).and_then(|()| said(open(path, None)))
 }
 
 fn list(path: &Path) -> Result<(), String> {

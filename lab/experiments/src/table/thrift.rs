@@ -22,22 +22,22 @@ pub(super) struct Walked {
 /// fields that lead to it.
 pub(super) fn walk(
     bytes: &[u8],
-    mut see: impl FnMut(&[i16], i64) -> Result<(), Broken>,
+    see: impl FnMut(&[i16], i64) -> Result<(), Broken>,
 ) -> Result<Walked, Broken> {
-    let mut walk = Walk { bytes, at: 0, structs: 0, path: Vec::new(), see: &mut see };
+    let mut walk = Walk { bytes, at: 0, structs: 0, path: Vec::new(), see };
     walk.fields(0)?;
     Ok(Walked { length: walk.at, structs: walk.structs })
 }
 
-struct Walk<'a> {
+struct Walk<'a, See> {
     bytes: &'a [u8],
     at: usize,
     structs: usize,
     path: Vec<i16>,
-    see: &'a mut dyn FnMut(&[i16], i64) -> Result<(), Broken>,
+    see: See,
 }
 
-impl Walk<'_> {
+impl<See: FnMut(&[i16], i64) -> Result<(), Broken>> Walk<'_, See> {
     fn fields(&mut self, depth: usize) -> Result<(), Broken> {
         if depth > DEPTH_MAX {
             return Err(Broken);
