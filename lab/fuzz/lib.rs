@@ -1,7 +1,9 @@
 //! Shared by the targets: numbers from bytes, messages from numbers, and the laws that must hold.
 
+pub mod dis;
 pub mod bzflag;
 pub mod play;
+pub mod readers;
 pub mod sealed;
 pub mod speech;
 

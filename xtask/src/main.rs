@@ -6,6 +6,7 @@ mod fuzz;
 mod mutants;
 mod new;
 mod package;
+mod peers;
 mod steps;
 
 use std::process::ExitCode;
@@ -26,8 +27,8 @@ cargo xtask screenshots [--out DIR]   photograph every scene in headless Chromiu
 cargo xtask tour [--out DIR]          record the README's moving picture (default docs/src/images)
 cargo xtask book            render the book in docs/ to target/book; installs mdbook below target/tools
                             if it is missing
-cargo xtask bench [NAME]    measure speed as ratios in one run; `thousand [N]`, `fan-out` and `growth` run
-                            only by name: the last two fetch and build other libraries first
+cargo xtask bench [NAME]    measure speed as ratios in one run; `thousand [N]`, `dis`, `fan-out` and `growth`
+                            run only by name: the last two fetch and build other libraries first
 cargo xtask sim [ARGS]      run worlds drawn from seeds, with faults, and check them: --seeds N, --from S,
                             --seed S; --mutants [WORD] breaks the library on purpose to test the checks
 cargo xtask fuzz [SECS] [TARGET]      run every fuzz target, or TARGET, for SECS seconds each (default 60);
@@ -142,10 +143,12 @@ fn test() -> Vec<TaskStep> {
             .named("lints"),
     ];
     if steps::is_installed(["nextest", "--version"]) {
-        steps.push(cargo(["nextest", "run", "--workspace", "--all-features"]).named("tests"));
+        let tests = cargo(["nextest", "run", "--workspace", "--all-features"]);
+        steps.push(peers::with_opendis(tests).named("tests"));
         steps.push(cargo(["test", "--workspace", "--all-features", "--doc"]).named("documentation samples"));
     } else {
-        steps.push(cargo(["test", "--workspace", "--all-features"]).named("tests"));
+        let tests = cargo(["test", "--workspace", "--all-features"]);
+        steps.push(peers::with_opendis(tests).named("tests"));
     }
     steps.push(
         cargo(["doc", "--workspace", "--all-features", "--no-deps"])
@@ -181,6 +184,10 @@ fn test() -> Vec<TaskStep> {
 
 fn bench(arguments: &[String]) -> Vec<TaskStep> {
     let name = arguments.first().map(String::as_str);
+    if name == Some("dis") {
+        let run = cargo(["run", "--release", "--package", "fairpath-dis", "--example", "load"]);
+        return vec![run.named("the DIS gateway: bytes and processor time")];
+    }
     let package = match name {
         // A workspace of its own, with its own lock file.
         Some("fan-out" | "growth") => ["--manifest-path", "lab/rivals/Cargo.toml"],

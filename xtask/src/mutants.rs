@@ -33,15 +33,27 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "packer: a datagram is not booked against the budget",
-        file: "crates/fairpath/src/session/channel.rs",
-        right: "self.budget.spend(bytes as f64);",
-        wrong: "self.budget.spend(0.0 * bytes as f64);",
+        file: "crates/fairpath/src/session/byte_budget.rs",
+        right: "let motion = bytes as f64;",
+        wrong: "let motion = 0.0 * bytes as f64;",
+    },
+    Mutant {
+        name: "budget: the bucket fills twice as fast as the budget says",
+        file: "crates/fairpath/src/session/byte_budget.rs",
+        right: "all: Bucket::new(rate, burst),",
+        wrong: "all: Bucket::new(2.0 * rate, burst),",
     },
     Mutant {
         name: "packer: copies leave before their earliest instant",
         file: "crates/fairpath/src/schedule/watches.rs",
         right: "if self.is_told { self.since + pace.interval_min } else { self.since }",
         wrong: "if self.is_told { self.since + pace.interval_min.scaled(0.0) } else { self.since }",
+    },
+    Mutant {
+        name: "copies: a repeat against loss is booked as an update of its own",
+        file: "crates/fairpath/src/schedule/dispatcher.rs",
+        right: "if !is_repeat {",
+        wrong: "if !is_repeat || at > SharedInstant::ZERO {",
     },
     Mutant {
         name: "replica: an older DR vector is accepted",

@@ -11,6 +11,8 @@ use crate::full::{CheckResult, all_of};
 use crate::steps::{cargo, root};
 
 /// The published crates, in the order of their dependencies.
+pub(crate) const PUBLISHED: [&str; 6] =
+    ["fairpath", "fairpath-predict", "fairpath-compensate", "fairpath-sim", "fairpath-net", "fairpath-dis"];
 pub(crate) const PUBLISHED: [&str; 6] = [
     "fairpath",
     "fairpath-predict",

@@ -18,8 +18,7 @@ pub(crate) struct Unnamed(Command);
 
 /// Returns a program of this repository that an earlier step has built.
 pub(crate) fn built(profile: &str, program: &str) -> Unnamed {
-    let target = root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
-    let file = target.join(profile).join(program).with_extension(std::env::consts::EXE_EXTENSION);
+    let file = target().join(profile).join(program).with_extension(std::env::consts::EXE_EXTENSION);
     let mut command = Command::new(file);
     command.current_dir(root());
     Unnamed(command)
@@ -162,6 +161,11 @@ pub(crate) fn fuzz_targets() -> Vec<String> {
 /// Returns the absolute path of a folder of the repository.
 pub(crate) fn in_root(folder: &str) -> String {
     root().join(folder).display().to_string()
+}
+
+/// Returns the folder of everything that is built or installed.
+pub(crate) fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 /// Returns the repository's root.

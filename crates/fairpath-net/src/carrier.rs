@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use fairpath::time::Span;
+use fairpath::time::{LocalInstant, Span};
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, Runtime, TokioRuntime, UdpPoller};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -58,8 +58,10 @@ pub(crate) struct SealedCarrier {
     /// Datagrams that the session has not taken yet.
     unread: Mutex<VecDeque<Bytes>>,
     arrived: Notify,
-    /// The link may have something to send.
+    /// The link may have something to send before the task wakes.
     changed: Notify,
+    /// When the task of the link wakes; `None`: only if it is notified.
+    wakes_at: Mutex<Option<LocalInstant>>,
 }
 
 /// Datagrams that wait for the session: half a second at the highest rate that is handled. Then the
@@ -155,6 +157,7 @@ impl SealedCarrier {
             unread: Mutex::default(),
             arrived: Notify::new(),
             changed: Notify::new(),
+            wakes_at: Mutex::default(),
         });
         lock(&socket.sorting).carrier = Arc::downgrade(&carrier);
         carrier
@@ -164,12 +167,20 @@ impl SealedCarrier {
     pub(crate) fn send(&self, datagram: &[u8]) -> bool {
         let mut packet = Vec::with_capacity(datagram.len() + crate::sealed::OVERHEAD_TO_SERVER + 2);
         let now = self.clock.local();
-        let to = lock(&self.link).as_mut().and_then(|link| link.seal(now, datagram, &mut packet));
-        if let Some(to) = to {
-            self.transmit(to, &packet);
+        let mut link = lock(&self.link);
+        let Some(link) = link.as_mut() else { return false };
+        let Some(to) = link.seal(now, datagram, &mut packet) else { return false };
+        self.wake_in_time(link);
+        self.transmit(to, &packet);
+        true
+    }
+
+    /// Wakes the task of the link, if it would wake too late.
+    fn wake_in_time(&self, link: &SealedLink) {
+        let Some(deadline) = link.poll_deadline() else { return };
+        if lock(&self.wakes_at).is_none_or(|at| deadline < at) {
             self.changed.notify_one();
         }
-        to.is_some()
     }
 
     /// The next datagram that arrived sealed. Can be dropped at any time.
@@ -225,7 +236,7 @@ impl SealedCarrier {
             unread.push_back(Bytes::copy_from_slice(datagram));
             self.arrived.notify_one();
         }
-        self.changed.notify_one();
+        self.wake_in_time(link);
     }
 
     /// Sends what is due. Returns when more is.
@@ -245,7 +256,9 @@ impl SealedCarrier {
             self.transmit(to, &packet);
             packet.clear();
         }
-        link.poll_deadline().map(|at| self.clock.when(at.as_micros()))
+        let deadline = link.poll_deadline();
+        *lock(&self.wakes_at) = deadline;
+        deadline.map(|at| self.clock.when(at.as_micros()))
     }
 
     /// Sends a packet. If the socket is full, the packet is lost, as on a full link.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fairpath::session::{Budget, Client, ClientFrame, Statistics};
-use fairpath::time::LocalInstant;
+use fairpath::time::{LocalInstant, Span};
 use fairpath::vector::Planar;
 use quinn::crypto::rustls::QuicClientConfig;
 use rustls::pki_types::ServerName;
@@ -29,7 +29,7 @@ use crate::lock;
 use crate::monitor::{Held, InFrame, Monitor, Watched};
 use crate::pace::{Pause, pause};
 use crate::problem::ConnectionProblem;
-use crate::sealed::LinkStatistics;
+use crate::sealed::{DelayRise, LinkStatistics};
 use crate::sender::{ClientOutbound, Departures, PeerSender, SendProgress};
 
 /// How a client connects to its server.
@@ -201,7 +201,9 @@ impl<V: Planar> NetClient<V> {
         self.shared.clock.local()
     }
 
-    /// Gives the game access to the session. Data that it produced is sent right afterwards.
+    /// Gives the game access to the session. Data that it produced is sent right afterwards: the
+    /// end of this call flushes, as does that of [`try_frame`](Self::try_frame) and
+    /// [`with_session`](Self::with_session).
     ///
     /// # Panics
     /// Inside another `frame` of this client on the same thread: use that frame's session.
@@ -301,7 +303,26 @@ pub(crate) struct ClientInner<V: Planar> {
     connections: u32,
     /// Whether the server has answered the greeting on this connection.
     is_greeted: bool,
+    /// The share of the budget that the path has room for, and when it was last looked at.
+    delay_rise: DelayRise,
+    measured_at: LocalInstant,
     link: Arc<Mutex<Link>>,
+}
+
+/// Least time between two round trips that decide about the share of the budget: a few receipts.
+const MEASURE_EVERY: Span = Span::from_millis(200);
+
+impl<V: Planar> ClientInner<V> {
+    /// Limits the session to the share of its budget that the path has room for.
+    fn limit_to_path(&mut self, now: LocalInstant) {
+        if now - self.measured_at < MEASURE_EVERY {
+            return;
+        }
+        self.measured_at = now;
+        if let Some(share) = self.delay_rise.next_share(now, self.session.statistics().round_trip) {
+            self.session.set_budget_share(share, now);
+        }
+    }
 }
 
 impl<V: Planar> Watched for ClientInner<V> {
@@ -340,7 +361,16 @@ impl<V: Planar> SharedClient<V> {
         let state = ConnectionState::Connecting { failed: 0, last: None };
         let link = Arc::new(Mutex::new(Link { state, reported: None, unread: VecDeque::new() }));
         let (sender, shared_link) = (None, Arc::clone(&link));
-        let inner = ClientInner { session, sender, connections: 0, is_greeted: false, link: shared_link };
+        let now = clock.local();
+        let inner = ClientInner {
+            session,
+            sender,
+            connections: 0,
+            is_greeted: false,
+            delay_rise: DelayRise::new(now),
+            measured_at: now,
+            link: shared_link,
+        };
         Self { inner: Monitor::new(name, access, inner), link, clock, wake: Arc::new(Notify::new()) }
     }
 
@@ -412,8 +442,9 @@ impl<V: Planar> SharedClient<V> {
 
     fn pump(&self) -> Pause {
         let mut inner = self.inner.lock();
-        let ClientInner { session, sender, .. } = &mut *inner;
         let now = self.clock.local();
+        inner.limit_to_path(now);
+        let ClientInner { session, sender, .. } = &mut *inner;
         session.handle_timeout(now);
         let mut progress = SendProgress::default();
         if let Some(sender) = sender {
@@ -530,6 +561,7 @@ async fn run_connection<V: Planar>(
         lock(&shared.link).state = ConnectionState::Connected;
         inner.connections += 1;
         inner.is_greeted = false;
+        inner.delay_rise = DelayRise::new(shared.clock.local());
         inner.sender = Some(PeerSender::open(Arc::clone(&connection), sending, &shared.wake));
     }
     shared.with(|session, now| session.handle_connected(now));
@@ -626,7 +658,8 @@ impl Connector {
     }
 
     #[cfg(feature = "peer")]
-    /// Connects from an existing socket, with QUIC datagrams only. Shows `identity` to servers that ask for a certificate.
+    /// Connects from an existing socket, with QUIC datagrams only. Shows `identity` to servers that
+    /// ask for a certificate.
     pub(crate) fn from_endpoint(
         endpoint: quinn::Endpoint,
         routes: Arc<Routes>,

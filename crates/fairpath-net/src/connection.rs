@@ -115,8 +115,11 @@ pub(crate) fn transport_config(congestion: Congestion, budget: Budget) -> quinn:
     config
 }
 
-/// QUIC's round trip is measured at least this often. The session compares receipts with it.
-const ROUND_TRIP_EVERY: Duration = Duration::from_secs(1);
+/// A client that sends nothing over QUIC for this long is asked for a sign of life: twice before
+/// QUIC gives it up. Round trips are measured more often: by QUIC datagrams, and by the pings
+/// beside sealed ones.
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(5);
+const _: () = assert!(2 * KEEP_ALIVE_EVERY.as_secs() <= IDLE_TIMEOUT.as_secs());
 /// A client may acknowledge this late. quinn-proto asks for no more than a round trip, or 25 ms if
 /// that is longer. The session's receipts acknowledge motion earlier, and QUIC repeats only
 /// messages.
@@ -128,7 +131,7 @@ pub(crate) fn server_transport_config(congestion: Congestion, budget: Budget) ->
     let mut config = transport_config(congestion, budget);
     let mut acknowledgements = ack_frequency();
     acknowledgements.max_ack_delay(Some(ACKNOWLEDGE_WITHIN));
-    config.keep_alive_interval(Some(ROUND_TRIP_EVERY)).ack_frequency_config(Some(acknowledgements));
+    config.keep_alive_interval(Some(KEEP_ALIVE_EVERY)).ack_frequency_config(Some(acknowledgements));
     config
 }
 
@@ -193,16 +196,19 @@ impl Connection {
         self.quic.max_datagram_size()
     }
 
-    /// Sends a datagram. If the path has just become narrower, the datagram is lost.
-    pub(crate) fn send_datagram(&self, bytes: Vec<u8>) {
+    /// Sends a datagram. If the path has just become narrower, the datagram is lost. Returns
+    /// whether it has left already, beside QUIC.
+    pub(crate) fn send_datagram(&self, bytes: Vec<u8>) -> bool {
         #[cfg(feature = "web")]
         if let Some(web) = &self.web {
-            return drop(web.send_datagram(bytes));
+            drop(web.send_datagram(bytes));
+            return false;
         }
         if self.sealed.as_ref().is_some_and(|sealed| sealed.send(&bytes)) {
-            return;
+            return true;
         }
         drop(self.quic.send_datagram(Bytes::from(bytes)));
+        false
     }
 
     pub(crate) async fn read_datagram(&self) -> Result<Bytes, ConnectionLost> {
@@ -352,15 +358,23 @@ impl ReceiveStream {
 
 /// Hands arrivals to `inbound` until the connection ends. Returns the reason that the peer gave.
 pub(crate) async fn listen<I: Inbound>(
-    connection: &Connection,
+    connection: &Arc<Connection>,
     stream: ReceiveStream,
     inbound: &Arc<I>,
 ) -> Option<CloseReason> {
+    // Tasks of their own, which end with this set: streams rarely have something to read, and are
+    // not asked with every datagram.
+    let mut tasks = JoinSet::new();
+    let (reading, heard) = (Arc::clone(connection), Arc::clone(inbound));
+    tasks.spawn(async move { listen_to_datagrams(&reading, heard.as_ref()).await });
+    if connection.sealed.is_some() {
+        let sealing = Arc::clone(connection);
+        tasks.spawn(async move { sealing.run_sealed().await });
+    }
     let violation = tokio::select! {
-        () = listen_to_datagrams(connection, inbound.as_ref()) => None,
+        _ = tasks.join_next() => None,
         violation = listen_to_stream(stream, inbound.as_ref()) => violation,
         violation = listen_to_unordered(connection, inbound) => violation,
-        () = connection.run_sealed() => None,
     };
     if let Some(reason) = violation {
         inbound.on_violation(reason);

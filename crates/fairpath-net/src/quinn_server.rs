@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use fairpath::session::limits::HELLO_WITHIN;
-use fairpath::session::{ClientId, CloseReason, ConnectionId, Server, Token};
+use fairpath::session::{ClientId, CloseReason, ConnectionId, DatagramEffect, Server, Token};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn::Endpoint;
@@ -315,8 +315,8 @@ impl<V: Planar> Inbound for ServerInbound<V> {
     }
 
     fn on_datagram(&self, bytes: &[u8]) {
-        let is_news = self.shared.served.with(|session, now| session.handle_datagram(self.id, bytes, now));
-        if is_news {
+        let effect = self.shared.served.with(|session, now| session.handle_datagram(self.id, bytes, now));
+        if effect != DatagramEffect::Nothing {
             self.shared.wake.notify_one();
         }
     }

@@ -134,8 +134,11 @@ impl PeerSender {
         }
         let Some(bytes_max) = self.connection.datagram_bytes_max() else { return progress };
         if let Some(bytes) = outbound.poll_datagram(bytes_max) {
-            self.connection.send_datagram(bytes);
-            self.handed_at = Some(Instant::now());
+            if self.connection.send_datagram(bytes) {
+                self.departures.count(Duration::ZERO, false);
+            } else {
+                self.handed_at = Some(Instant::now());
+            }
             progress.has_sent = true;
         }
         progress
@@ -149,6 +152,9 @@ impl PeerSender {
 
     /// Whether the last datagram has left. Counts it if so.
     pub(crate) fn has_left(&mut self) -> bool {
+        if self.handed_at.is_none() {
+            return true;
+        }
         let is_clear = self.connection.is_clear();
         if is_clear {
             self.count_departure();

@@ -217,6 +217,11 @@ impl<V: Planar> NetServer<V> {
 
     /// Gives the game access to the session. Data that it produced is sent right afterwards.
     ///
+    /// The end of this call flushes, as does that of [`try_frame`](Self::try_frame) and
+    /// [`with_session`](Self::with_session): it wakes the server's thread, and DR vectors that are
+    /// due leave at once, on an idle machine 99 of 100 within a millisecond (`cargo xtask bench
+    /// latency`). No other call sends.
+    ///
     /// # Panics
     /// Inside another `frame` of this server on the same thread: use that frame's session.
     #[track_caller]
@@ -313,7 +318,9 @@ impl<V: Planar> NetServer<V> {
     /// messages, tells them that the session has ended, and stops. Returns whether all confirmed.
     ///
     /// Blocks for up to `within`, and about half a second more, in which the close is repeated to
-    /// clients that missed it.
+    /// clients that missed it. A client confirms a round trip and 0.1 s after a message was sent,
+    /// and two round trips later if a packet is lost: 1 s is enough for clients up to 150 ms away
+    /// (one way), 3 s for all others that can play.
     pub fn shutdown(mut self, within: Duration) -> bool {
         self.network.thread.finish(within)
     }

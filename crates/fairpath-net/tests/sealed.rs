@@ -2,6 +2,8 @@
 
 #[path = "sealed/exporter.rs"]
 mod exporter;
+#[path = "sealed/narrow.rs"]
+mod narrow;
 #[path = "sealed/packets.rs"]
 mod packets;
 #[path = "sealed/paths.rs"]

@@ -5,6 +5,8 @@
 mod arena;
 #[path = "sessions/budget.rs"]
 mod budget;
+#[path = "sessions/budget_laws.rs"]
+mod budget_laws;
 #[path = "sessions/calls.rs"]
 mod calls;
 #[path = "sessions/hostile.rs"]
@@ -15,6 +17,8 @@ mod interest;
 mod laws;
 #[path = "sessions/life.rs"]
 mod life;
+#[path = "sessions/loss.rs"]
+mod loss;
 #[path = "sessions/motion.rs"]
 mod motion;
 #[path = "sessions/objects.rs"]

@@ -25,14 +25,27 @@ impl<T> Directory<T> {
         Some(&mut self.values[position])
     }
 
-    /// The value of a receiver that is probably at position `near`.
+    /// The value of a receiver that is probably at position `near`, or one before it.
+    #[inline]
+    pub(crate) fn get_near(&self, receiver: ReceiverId, near: usize) -> Option<&T> {
+        self.values.get(self.position_near(receiver, near)?)
+    }
+
+    /// The same, to change it.
     #[inline]
     pub(crate) fn get_near_mut(&mut self, receiver: ReceiverId, near: usize) -> Option<&mut T> {
-        let position = match self.receivers.get(near) {
-            Some(found) if *found == receiver => near,
-            _ => self.position(receiver).ok()?,
-        };
+        let position = self.position_near(receiver, near)?;
         self.values.get_mut(position)
+    }
+
+    #[inline]
+    fn position_near(&self, receiver: ReceiverId, near: usize) -> Option<usize> {
+        let is_at = |position: usize| self.receivers.get(position) == Some(&receiver);
+        if is_at(near) {
+            return Some(near);
+        }
+        let before = near.wrapping_sub(1);
+        if is_at(before) { Some(before) } else { self.find(receiver) }
     }
 
     /// The position of a receiver in the order of ids. It changes when receivers come and go.
@@ -48,6 +61,12 @@ impl<T> Directory<T> {
         self.values.len()
     }
 
+    #[inline]
+    pub(crate) fn at(&self, position: usize) -> Option<&T> {
+        self.values.get(position)
+    }
+
+    #[inline]
     pub(crate) fn at_mut(&mut self, position: usize) -> &mut T {
         &mut self.values[position]
     }
@@ -96,7 +115,15 @@ impl<T> Directory<T> {
         Walk { receivers: &self.receivers, values: &mut self.values, next: 0 }
     }
 
+    /// The place of a receiver, or the place at which to insert it. Ids are mostly given out one
+    /// after the other: the place that follows from that is tried first.
+    #[inline]
     fn position(&self, receiver: ReceiverId) -> Result<usize, usize> {
+        let first = self.receivers.first().map_or(0, |first| first.0);
+        let guess = receiver.0.wrapping_sub(first) as usize;
+        if self.receivers.get(guess) == Some(&receiver) {
+            return Ok(guess);
+        }
         self.receivers.binary_search(&receiver)
     }
 }

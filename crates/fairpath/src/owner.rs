@@ -237,21 +237,34 @@ impl<V: Planar> Owner<V> {
             Observation::Moved(_) if self.on_grid(at) <= exported.generated_at => None,
             Observation::Moved(state) => self.trigger.check(state, exported, at).or_else(|| {
                 let ahead = self.anticipation.as_ref()?.ahead();
-                self.check_after(ahead, state, exported, at)
+                self.check_after(ahead, (state, &self.continuation(state)), exported, at)
             }),
         }
+    }
+
+    /// The motion in which the truth is continued to check the trigger ahead of an observation.
+    fn continuation(&self, state: &State<V>) -> Motion<V> {
+        let kind = if self.kind == MotionKind::Static { MotionKind::Linear } else { self.kind };
+        kind.from_state(state)
     }
 
     /// Checks the trigger `secs` after the observation, on the truth continued to then.
     fn check_after(
         &self,
         secs: f64,
-        state: &State<V>,
+        (state, continuation): (&State<V>, &Motion<V>),
         exported: &DrVector<V>,
         at: SharedInstant,
     ) -> Option<TriggerReason> {
-        let kind = if self.kind == MotionKind::Static { MotionKind::Linear } else { self.kind };
-        let truth = continued(state, kind, secs);
+        let truth = match continuation {
+            // A check of these costs as much as two positions.
+            Motion::Linear(_) | Motion::Quadratic(_) | Motion::Circular(_)
+                if self.trigger.reads_position_only() =>
+            {
+                State { position: continuation.position_at(secs), ..*state }
+            }
+            _ => with_own_orientation(state, continuation.state_at(secs), secs),
+        };
         self.trigger.check(&truth, exported, at + Span::from_secs_f64(secs))
     }
 
@@ -260,7 +273,8 @@ impl<V: Planar> Owner<V> {
         if let (Some(mut anticipation), Some(exported), Observation::Moved(state)) =
             (self.anticipation, &self.exported, observation)
         {
-            anticipation.on_cut(|secs| self.check_after(secs, state, exported, at).is_some());
+            let truth = (state, &self.continuation(state));
+            anticipation.on_cut(|secs| self.check_after(secs, truth, exported, at).is_some());
             self.anticipation = Some(anticipation);
         }
     }
@@ -308,8 +322,12 @@ impl<V: Planar> Owner<V> {
 /// Returns the state `secs` later, with a model that may know less than the state: the orientation
 /// and the spin remain the body's own.
 fn continued<V: Planar>(state: &State<V>, kind: MotionKind, secs: f64) -> State<V> {
+    with_own_orientation(state, kind.from_state(state).state_at(secs), secs)
+}
+
+fn with_own_orientation<V: Planar>(state: &State<V>, later: State<V>, secs: f64) -> State<V> {
     let orientation = V::turned(state.orientation, state.spin, secs);
-    State { orientation, spin: state.spin, ..kind.from_state(state).state_at(secs) }
+    State { orientation, spin: state.spin, ..later }
 }
 
 /// Decides how far to look ahead so that cuts are neither early nor late on average.

@@ -69,6 +69,11 @@ impl Span {
         Self(self.0.saturating_add(step.0 / 2).div_euclid(step.0).saturating_mul(step.0))
     }
 
+    /// Returns half of the span, as [`scaled`](Self::scaled) by 0.5 does.
+    pub(crate) const fn halved(self) -> Self {
+        Self((self.0 + self.0 % 2) / 2)
+    }
+
     /// Returns the span times `factor`, to the nearest microsecond.
     pub fn scaled(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor).round() as i64)
@@ -252,6 +257,14 @@ impl TickRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_of_a_span_is_that_span_scaled() {
+        for micros in [0, 1, -1, 2, -2, 3, -3, 1_999_999, 2_000_000, -(1 << 50) + 1] {
+            let span = Span::from_micros(micros);
+            assert_eq!(span.halved(), span.scaled(0.5), "of {micros}");
+        }
+    }
 
     #[test]
     fn ticks_do_not_drift() {

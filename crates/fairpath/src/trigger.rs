@@ -92,6 +92,17 @@ impl Trigger {
     }
 }
 
+impl Trigger {
+    /// Whether the rule reads nothing of the true state but its position.
+    pub(crate) fn reads_position_only(&self) -> bool {
+        match self {
+            Self::Distance { .. } | Self::CrossTrack { .. } | Self::Every(_) | Self::Adaptive(_) => true,
+            Self::Angle { .. } | Self::PreReckoning { .. } => false,
+            Self::AnyOf(rules) => rules.iter().all(Self::reads_position_only),
+        }
+    }
+}
+
 /// Why a DR vector was generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TriggerReason {

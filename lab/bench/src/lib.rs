@@ -13,8 +13,7 @@ pub mod assault;
 mod error_histogram;
 mod helper;
 pub mod machine;
-mod tank_paths;
 
 pub use error_histogram::ErrorHistogram;
+pub use fairpath_games::tanks::{FIELD, TankPaths};
 pub use helper::{Helper, report, until_stdin_ends};
-pub use tank_paths::{FIELD, TankPaths};

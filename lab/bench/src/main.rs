@@ -9,7 +9,9 @@ mod crowd;
 mod error;
 mod fleet;
 mod hostile;
+mod idle;
 mod interest;
+mod latency;
 mod measure;
 mod memory;
 mod middleman;
@@ -29,7 +31,7 @@ use measure::BenchTable;
 /// A bench: its name on the command line, and the function that measures it.
 type BenchEntry = (&'static str, fn() -> BenchTable);
 
-const BENCHES: [BenchEntry; 14] = [
+const BENCHES: [BenchEntry; 16] = [
     ("place", crowd::bench),
     ("wire", wire::bench),
     ("error", error::bench),
@@ -42,6 +44,8 @@ const BENCHES: [BenchEntry; 14] = [
     ("congestion", congestion::bench),
     ("interest", interest::bench),
     ("memory", memory::bench),
+    ("idle", idle::bench),
+    ("latency", latency::bench),
     ("hostile", hostile::bench),
     ("time-warp", time_warp::bench),
 ];
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
     let rest = arguments.get(1..).unwrap_or_default();
     match wanted.as_deref() {
         Some(memory::AS_CLIENTS) => memory::run_clients(rest),
+        Some(idle::AS_CLIENTS) => idle::run_clients(rest),
         Some(thousand::AS_SERVER) => thousand::run_server(rest),
         Some(thousand::AS_BOTS) => thousand::run_bots(rest),
         // It takes minutes, so it runs only when it is named.

@@ -120,7 +120,8 @@ fn span(duration: Duration) -> Span {
     Span::from_micros(duration.as_micros() as i64)
 }
 
-fn row(name: &str, late: &DelayStatistics) -> String {
+/// Formats the quantiles of a lateness, in microseconds.
+pub(crate) fn row(name: &str, late: &DelayStatistics) -> String {
     let cell = |delay: Option<Span>| delay.map_or(-1, Span::as_micros);
     let [median, p95, p99, max] = [late.p50(), late.p95(), late.p99(), late.max()].map(cell);
     format!("{name:<58} {median:>8} {p95:>8} {p99:>8} {max:>8}")

@@ -272,8 +272,9 @@ pub(crate) fn run_server(arguments: &[String]) {
         late_us: ticks.late_us,
         lost,
         udp_dropped: udp_dropped() - dropped,
-        bytes: more_bytes - bytes,
-        vectors: more_vectors - vectors,
+        // Counts of clients that are gone are gone, too.
+        bytes: more_bytes.saturating_sub(bytes),
+        vectors: more_vectors.saturating_sub(vectors),
         resident: machine::resident_bytes(),
     });
     let has_ended = until_stdin_ends();

@@ -1,5 +1,7 @@
 //! `fairpath`: runs experiments on dead reckoning, records matches for them, plays games under
-//! delay, serves games over real sockets, runs and queries a lobby, impairs a network, and checks
+//! delay, serves games over real sockets, runs and queries a lobby, impairs a network, and connects
+//! DIS networks.
+//! delay, serves games and recorded matches over real sockets, runs and queries a lobby, impairs a network, and checks
 //! DIS vectors.
 //!
 //! Glue only: it parses the command line, opens files, calls the laboratory, a session or the
@@ -47,8 +49,11 @@ enum Command {
             fairpath lab record tanks --seconds 300"
     )]
     Lab(lab::Command),
-    /// Check IEEE 1278.1 (DIS) dead reckoning
-    #[command(subcommand, after_help = "Example:\n  fairpath dis check vectors.json")]
+    /// Connect IEEE 1278.1 (DIS) networks, and see, record, replay and check them
+    #[command(
+        subcommand,
+        after_help = "Example:\n  fairpath dis view\n  fairpath dis gateway --serve 0.0.0.0:7400 --origin 48.1,11.6"
+    )]
     Dis(dis::Command),
     /// Run a UDP proxy that adds delay, jitter, loss and more between clients and a server
     Middleman(Box<middleman::Arguments>),
@@ -60,6 +65,8 @@ enum Command {
     Bots(Box<live::bots::Arguments>),
     /// Watch a tank server and record where its tanks are placed
     Record(Box<live::record::Arguments>),
+    /// Serve a recorded match again, from any instant and at any speed
+    Replay(Box<live::replay::Arguments>),
     /// Run a lobby, where servers and peers announce themselves and clients find them
     Lobby(Box<live::lobby::Arguments>),
     /// List the servers of a lobby, with their round trips
@@ -81,6 +88,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => arguments.execute(),
         Command::Bots(arguments) => arguments.execute(),
         Command::Record(arguments) => arguments.execute(),
+        Command::Replay(arguments) => arguments.execute(),
         Command::Lobby(arguments) => arguments.execute(),
         Command::Servers(arguments) => arguments.execute(),
         Command::Play(command) => play::execute(command),

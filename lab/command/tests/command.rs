@@ -88,8 +88,8 @@ fn experiments() -> Vec<String> {
     names.filter(|name| !PLAYED.contains(&name.as_str())).collect()
 }
 
-const PLAYED: [&str; 6] =
-    ["live-objects", "jet-car", "sailing", "aiming", "hidden-delay", "asteroids-budget"];
+const PLAYED: [&str; 7] =
+    ["live-objects", "jet-car", "sailing", "aiming", "hidden-delay", "asteroids-budget", "loss"];
 
 fn first_experiment() -> String {
     experiments().remove(0)
@@ -182,7 +182,7 @@ fn what_cannot_be_recorded_is_one_line() {
         (&["tanks", "--seconds", "0"], "nothing to record; pass --seconds and --players of 1 or more"),
         (
             &["tanks", "--seconds", "9999"],
-            "too long to be read again; with so many players record at most 3495 seconds",
+            "too long to be read again; with so many players record at most 1916 seconds",
         ),
     ];
     for (arguments, expected) in cases {
@@ -328,6 +328,21 @@ fn dis_vectors_that_hold_are_code_0_and_others_code_1() {
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(report["primary"]["passed"], 1 - code);
     }
+}
+
+#[test]
+fn a_recording_of_a_dis_network_is_checked() {
+    let recording =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/fairpath-dis/tests/captures/opendis.pcap");
+    let output = Room::new().run(&["dis", "check", recording]);
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{table}");
+    for (marking, note) in [("CIRCLE", "beyond twice its threshold"), ("NO CLOCK", "stamps stand still")] {
+        let row = table.lines().find(|line| line.contains(marking)).unwrap_or_default();
+        assert!(row.ends_with(note), "{table}");
+    }
+    let straight = table.lines().find(|line| line.contains("STRAIGHT")).unwrap_or_default();
+    assert!(straight.ends_with("absolute"), "nothing to note: {table}");
 }
 
 #[test]
@@ -517,7 +532,7 @@ fn laps() -> String {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 13] = [
         &[],
         &["lab"],
         &["lab", "run"],
@@ -525,6 +540,10 @@ fn every_command_has_help_with_an_example() {
         &["lab", "record"],
         &["lab", "list"],
         &["dis"],
+        &["dis", "gateway"],
+        &["dis", "view"],
+        &["dis", "record"],
+        &["dis", "replay"],
         &["dis", "check"],
         &["middleman"],
     ];

@@ -14,6 +14,7 @@
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
 //! - [`fairness`] compares schedulers
 //! - [`budgets`] plays asteroids through real sessions, within budgets
+//! - [`loss`] plays tanks over links that lose datagrams, beside a loop that sends every state
 //! - [`prediction`] scores predictors on recordings, and counts the packets they need
 //! - [`laps`] judges predictors on laps, by lines made of other laps
 //! - [`delay`] plays games on screens that are old, or that simulate ahead of the server
@@ -81,6 +82,7 @@ pub mod files;
 pub mod index;
 pub mod judge;
 pub mod laps;
+pub mod loss;
 pub mod online;
 pub mod outcome;
 pub mod plot;
@@ -90,6 +92,7 @@ pub mod record;
 mod report;
 pub mod results;
 pub mod run;
+pub mod segments;
 pub mod table;
 pub mod trace;
 pub mod truth;

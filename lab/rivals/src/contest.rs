@@ -21,6 +21,9 @@ const FULL_HZ: f64 = 30.0;
 /// The duration of a measurement.
 const MEASURE_SECS: f64 = 8.0;
 
+/// The most rounds of a comparison.
+const ROUNDS_MAX: usize = 99;
+
 /// The part of the recording that is sampled without a network.
 const LOOK_AT: Duration = Duration::from_secs(20);
 
@@ -45,8 +48,15 @@ pub(crate) struct MethodResult {
     pub(crate) late: u32,
 }
 
+/// The word that asks for several rounds: `x5` for five.
+fn rounds_of(word: &str) -> Option<usize> {
+    word.strip_prefix('x')?.parse().ok().filter(|rounds| (1..=ROUNDS_MAX).contains(rounds))
+}
+
 /// Prints the whole table, or the part that the words choose.
 pub(crate) fn fan_out(chosen: &[&str]) -> ExitCode {
+    let rounds = chosen.iter().find_map(|word| rounds_of(word)).unwrap_or(1);
+    let chosen: Vec<&str> = chosen.iter().copied().filter(|word| rounds_of(word).is_none()).collect();
     let counts: Vec<usize> = chosen.iter().filter_map(|word| word.parse().ok()).collect();
     let names: Vec<&str> = chosen.iter().copied().filter(|word| word.parse::<usize>().is_err()).collect();
     if let Some(unknown) = names.iter().find(|name| Method::named(name).is_none()) {
@@ -58,14 +68,24 @@ pub(crate) fn fan_out(chosen: &[&str]) -> ExitCode {
     let is_chosen = |method: &Method| names.is_empty() || names.contains(&method.name);
     for receivers in counts {
         let methods: Vec<&Method> = METHODS.iter().filter(|method| is_chosen(method)).collect();
-        println!("{}", compare(&methods, receivers));
+        println!("{}", compare(&methods, receivers, rounds));
     }
     ExitCode::SUCCESS
 }
 
-fn compare(methods: &[&Method], receivers: usize) -> FanOutTable {
+/// Runs every method once in each round. The run with the least processor time counts: other work
+/// on the machine only adds to it.
+fn compare(methods: &[&Method], receivers: usize, rounds: usize) -> FanOutTable {
     let full = |method: &&Method| run(method, TANKS, receivers, FULL_HZ, method.title.to_owned());
     let mut outcomes: Vec<MethodResult> = methods.iter().map(full).collect();
+    for _ in 1..rounds {
+        for (best, method) in outcomes.iter_mut().zip(methods) {
+            let again = full(method);
+            if again.nanos < best.nanos {
+                *best = again;
+            }
+        }
+    }
     let ours = outcomes.iter().zip(methods).find(|(_, one)| one.name == "fairpath").map(|(ours, _)| ours.rms);
     if let Some(hz) = ours.map(rate_with_error) {
         let slower = methods.iter().filter(|one| one.sends_every_state && one.name != "raw-each");
@@ -73,7 +93,7 @@ fn compare(methods: &[&Method], receivers: usize) -> FanOutTable {
             .extend(slower.map(|one| run(one, TANKS, receivers, hz, format!("{}, {hz:.1} Hz", one.title))));
     }
     let share_moving = TankPaths::record(TANKS, LOOK_AT, crate::roles::SEED).share_moving();
-    FanOutTable { tanks: TANKS, receivers, share_moving, outcomes }
+    FanOutTable { tanks: TANKS, receivers, rounds, share_moving, outcomes }
 }
 
 /// Returns the rate at which sending every state gives this error: receivers extrapolate the last

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 fan-out [WORD…]    send 64 tanks to 16 and to 64 receivers with every method; WORDs choose methods and numbers of receivers,
-                   such as `fan-out raw fairpath 16`
+                   such as `fan-out raw fairpath 16`; `x5` runs all of them five times in turns and shows the best
 growth [DIR]       measure how the cost grows with entities, receivers and loss; write charts to DIR (default fairpath-out/growth)
 ";
 

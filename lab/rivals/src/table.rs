@@ -8,6 +8,8 @@ use crate::contest::MethodResult;
 pub(crate) struct FanOutTable {
     pub(crate) tanks: usize,
     pub(crate) receivers: usize,
+    /// Runs of each method, of which the one with the least processor time is shown.
+    pub(crate) rounds: usize,
     /// The share of the time that a tank drives.
     pub(crate) share_moving: f64,
     pub(crate) outcomes: Vec<MethodResult>,
@@ -15,11 +17,11 @@ pub(crate) struct FanOutTable {
 
 impl fmt::Display for FanOutTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tanks, receivers, share_moving, outcomes } = self;
+        let Self { tanks, receivers, rounds, share_moving, outcomes } = self;
         let base = outcomes.first().map_or(f64::NAN, |first| first.nanos);
         let moving = share_moving * 100.0;
         writeln!(f, "{tanks} entities × {receivers} receivers, {moving:.0} % of the tanks moving;")?;
-        writeln!(f, "per entity, receiver and tick of 30 Hz\n")?;
+        writeln!(f, "per entity, receiver and tick of 30 Hz; best of {rounds}\n")?;
         writeln!(f, "| | server CPU, ns | ratio to first | bytes | datagrams | error, RMS | error, p99 |")?;
         writeln!(f, "| --- | --- | --- | --- | --- | --- | --- |")?;
         for outcome in outcomes {

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::BytesMut;
-use fairpath::session::{CloseReason, ConnectionId, Server};
+use fairpath::session::{CloseReason, ConnectionId, DatagramEffect, Server};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn_proto::{ConnectionHandle, DatagramEvent, Endpoint, Incoming};
 
+use super::SOON;
 use super::outbox::Outbox;
 use super::peer::{DatagramState, Peer};
 use super::port::{Packet, Port};
@@ -33,6 +34,8 @@ pub(super) struct Connections<V: Planar> {
     by_session: BTreeMap<ConnectionId, usize>,
     /// Connections with something for the session.
     arrivals: Vec<usize>,
+    /// Connections for which alone the session may have something to send.
+    concerned: Vec<usize>,
     /// Connections that may have packets to send.
     active: Vec<usize>,
     /// Connections whose datagrams leave with this pass.
@@ -59,6 +62,7 @@ impl<V: Planar> Connections<V> {
             deadlines: Vec::new(),
             by_session: BTreeMap::new(),
             arrivals: Vec::new(),
+            concerned: Vec::new(),
             active: Vec::new(),
             departing: Vec::new(),
             outbox: Outbox::default(),
@@ -84,7 +88,7 @@ impl<V: Planar> Connections<V> {
         let (served, now) = (&self.served, self.now);
         for (index, peer) in self.peers.iter_mut().enumerate() {
             if let Some(peer) = peer {
-                peer.close(reason, served, now);
+                peer.say_farewell(reason, served, now);
                 activate(&mut self.active, index, peer);
             }
         }
@@ -103,13 +107,15 @@ impl<V: Planar> Connections<V> {
 
     // ── in
 
-    /// Sorts a packet by its first byte (RFC 9443).
-    pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) {
-        match PacketKind::of(packet.bytes) {
+    /// Sorts a packet by its first byte (RFC 9443). Returns whether it belongs to a handshake.
+    pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) -> bool {
+        let kind = PacketKind::of(packet.bytes);
+        match kind {
             PacketKind::QuicLong | PacketKind::QuicShort => self.handle_quic(packet),
             PacketKind::Sealed => self.handle_sealed(packet),
             PacketKind::Other => {}
         }
+        kind == PacketKind::QuicLong
     }
 
     /// Opens a sealed packet. The session reads its datagram with those of all others.
@@ -121,10 +127,16 @@ impl<V: Planar> Connections<V> {
         let at = packet.arrived_at.max(self.now).max(peer.arrived_at);
         peer.arrived_at = at;
         let has_datagram = sealed.handle_packet(packet, at, &mut self.opening);
+        let deadline = sealed.poll_deadline();
         if has_datagram && !std::mem::replace(&mut peer.is_in_arrivals, true) {
             self.arrivals.push(index);
         }
-        activate(&mut self.active, index, peer);
+        // Most packets carry receipts, and are answered by nothing.
+        if deadline.is_some_and(|due| due <= at) {
+            activate(&mut self.active, index, peer);
+        } else if deadline.is_some_and(|due| self.deadlines[index].is_none_or(|before| due < before)) {
+            self.deadlines[index] = deadline;
+        }
     }
 
     fn handle_quic(&mut self, packet: &Packet<'_>) {
@@ -138,6 +150,7 @@ impl<V: Planar> Connections<V> {
                 peer.connection.handle_event(event);
                 peer.arrived_at = at.max(peer.arrived_at);
                 peer.is_quic_due = true;
+                peer.has_quic_events = true;
                 if !std::mem::replace(&mut peer.is_in_arrivals, true) {
                     self.arrivals.push(index);
                 }
@@ -210,28 +223,61 @@ impl<V: Planar> Connections<V> {
         !self.arrivals.is_empty()
     }
 
-    /// Hands arrivals to the session. Returns whether it may have something to do now.
+    /// Hands arrivals to the session. Returns whether it may have something to do now for any
+    /// connection; those for which alone it may are remembered for
+    /// [`send_concerned`](Self::send_concerned).
     pub(super) fn deliver(&mut self, served: &mut Served<V>) -> bool {
         let mut is_news = false;
         for index in self.arrivals.drain(..) {
             let Some(peer) = &mut self.peers[index] else { continue };
             peer.is_in_arrivals = false;
             let before = peer.id();
-            is_news |= peer.deliver(&self.served, served, self.now);
+            match peer.deliver(&self.served, served, self.now) {
+                DatagramEffect::Nothing => {}
+                DatagramEffect::SameConnection => self.concerned.push(index),
+                DatagramEffect::AnyConnection => is_news = true,
+            }
             match (before, peer.id()) {
                 (None, Some(id)) => drop(self.by_session.insert(id, index)),
                 (Some(id), None) => drop(self.by_session.remove(&id)),
                 _ => {}
             }
-            activate(&mut self.active, index, peer);
+            if peer.is_quic_due {
+                activate(&mut self.active, index, peer);
+            }
         }
         is_news
+    }
+
+    pub(super) fn has_concerned(&self) -> bool {
+        !self.concerned.is_empty()
+    }
+
+    /// Takes what is due from the session for the connections that it concerns. Returns when it has
+    /// something to do for one of them.
+    pub(super) fn send_concerned(&mut self, session: &mut Server<V>, now: SharedInstant) -> Option<Instant> {
+        let clock = self.served.clock;
+        let mut earliest: Option<Instant> = None;
+        for index in self.concerned.drain(..) {
+            let Some(peer) = &mut self.peers[index] else { continue };
+            let Some(id) = peer.id() else { continue };
+            let has_sent = session.is_due(id, now) && peer.pump(session, now, self.now);
+            if has_sent {
+                activate(&mut self.active, index, peer);
+            }
+            let deadline = session.connection_deadline(id, now).map(|at| clock.when(at.as_micros()));
+            // Without progress, what is due cannot leave yet.
+            let deadline = deadline.map(|at| if has_sent { at } else { at.max(self.now + SOON) });
+            earliest = [earliest, deadline].into_iter().flatten().min();
+        }
+        earliest
     }
 
     /// Takes one datagram, and all messages, of every client that is due. Returns whether there
     /// were any.
     pub(super) fn send_due(&mut self, session: &mut Server<V>, now: SharedInstant) -> bool {
         let mut has_sent = false;
+        self.concerned.clear();
         for (id, index) in &self.by_session {
             if session.is_due(*id, now)
                 && let Some(peer) = &mut self.peers[*index]
@@ -265,7 +311,8 @@ impl<V: Planar> Connections<V> {
         let mut is_unblocked = false;
         // What the socket did not take last time leaves first.
         port.send(&mut self.outbox);
-        for index in std::mem::take(&mut self.active) {
+        let mut active = std::mem::take(&mut self.active);
+        for index in active.drain(..) {
             let Some(peer) = &mut self.peers[index] else { continue };
             peer.is_in_active = false;
             if peer.connection.is_drained() && peer.is_in_arrivals {
@@ -290,6 +337,10 @@ impl<V: Planar> Connections<V> {
             } else if !is_done {
                 activate(&mut self.active, index, peer);
             }
+        }
+        if self.active.is_empty() {
+            // The memory is used again.
+            self.active = active;
         }
         port.send(&mut self.outbox);
         self.count_departures();

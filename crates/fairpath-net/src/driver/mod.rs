@@ -168,6 +168,11 @@ struct Driver<V: Planar, P: Port> {
     /// Whether the game held the session when the thread wanted it.
     is_session_held: bool,
     session_deadline: Option<Instant>,
+    /// When the session was last asked for what is due, for all connections.
+    ran_at: Option<Instant>,
+    /// When data arrived that other clients may wait for, or a part of a handshake.
+    urgent_at: Option<Instant>,
+    rest: Rest,
     stage: Stage,
     passes: Arc<AtomicU64>,
 }
@@ -189,12 +194,58 @@ const RECEIVES_MAX: usize = 16;
 /// A datagram that cannot leave is checked again this soon, and so is a deadline that passed
 /// without effect, and a session that the game holds.
 const SOON: Duration = Duration::from_millis(1);
-/// Least time between two passes that the game did not ask for, for each connection: packets that
-/// arrive in the meantime are handled together. 64 clients share 125 passes a second. Packets are
-/// stamped when they arrive, so clocks and round trips do not notice.
-const REST_PER_PEER: Duration = Duration::from_micros(125);
-/// Half a frame of 60 Hz. Data from client to client waits no longer, with any number of clients.
-const REST_MAX: Duration = Duration::from_millis(8);
+/// The pause between two passes that the game did not ask for: packets that arrive in the meantime
+/// are handled together. Packets are stamped when they arrive, so clocks and round trips do not
+/// notice.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    /// Shorter than the longest pause while so many packets arrive that they might not find room.
+    limit: Duration,
+}
+
+impl Rest {
+    /// For each connection: 64 clients share 125 passes a second.
+    const PER_PEER: Duration = Duration::from_micros(125);
+    /// Half a frame of 60 Hz. Data from client to client waits no longer, with any number of
+    /// clients.
+    const MAX: Duration = Duration::from_millis(8);
+    /// The same if only receipts, clock requests and acknowledgements arrive, which nobody waits
+    /// for. The first data after that waits for 25 ms at most, in which QUIC acknowledges, too.
+    const PER_PEER_AT_LEISURE: Duration = Duration::from_millis(2);
+    const MAX_AT_LEISURE: Duration = Duration::from_millis(25);
+    /// Data keeps the pauses short for this long.
+    const URGENT_FOR: Duration = Duration::from_secs(1);
+    /// A pass that receives more packets than this makes the next pauses shorter. The receive
+    /// buffer of a default Linux system holds some 270 small packets.
+    const PACKETS_MAX: usize = 96;
+    const LIMIT_MIN: Duration = Duration::from_millis(1);
+
+    /// Takes in how many packets a pass has received.
+    fn on_received(&mut self, packets: usize) {
+        if packets > Self::PACKETS_MAX {
+            self.limit = (self.limit / 2).max(Self::LIMIT_MIN);
+        } else if packets < Self::PACKETS_MAX / 2 {
+            self.limit = (self.limit * 5 / 4).min(Self::MAX_AT_LEISURE);
+        }
+    }
+
+    fn duration(&self, peers: usize, is_urgent: bool) -> Duration {
+        let duration = if is_urgent {
+            Self::urgent(peers)
+        } else {
+            times(Self::PER_PEER_AT_LEISURE, peers).min(Self::MAX_AT_LEISURE)
+        };
+        duration.min(self.limit)
+    }
+
+    fn urgent(peers: usize) -> Duration {
+        times(Self::PER_PEER, peers).min(Self::MAX)
+    }
+}
+
+fn times(duration: Duration, count: usize) -> Duration {
+    duration.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
+}
 
 impl<V: Planar, P: Port> Driver<V, P> {
     fn new(
@@ -214,6 +265,9 @@ impl<V: Planar, P: Port> Driver<V, P> {
             is_session_due: true,
             is_session_held: false,
             session_deadline: None,
+            ran_at: None,
+            urgent_at: None,
+            rest: Rest { limit: Rest::MAX_AT_LEISURE },
             stage: Stage::Running,
             passes,
         }
@@ -266,13 +320,15 @@ impl<V: Planar, P: Port> Driver<V, P> {
         let Self { port, connections, .. } = self;
         #[cfg(feature = "lobby")]
         let lobby = self.lobby.as_ref();
+        let (mut packets, mut is_urgent) = (0, false);
         for _ in 0..RECEIVES_MAX {
             let has_more = port.receive(|packet| {
+                packets += 1;
                 #[cfg(feature = "lobby")]
                 if lobby.is_some_and(|lobby| lobby.take(&packet)) {
                     return;
                 }
-                connections.handle_packet(&packet);
+                is_urgent |= connections.handle_packet(&packet);
             });
             if !has_more {
                 break;
@@ -280,6 +336,10 @@ impl<V: Planar, P: Port> Driver<V, P> {
         }
         // Packets may have arrived since the thread woke, and nothing happens before them.
         connections.now = Instant::now();
+        self.rest.on_received(packets);
+        if is_urgent {
+            self.urgent_at = Some(connections.now);
+        }
     }
 
     /// Hands arrivals to the session and takes what is due from it, with one lock and one `now`.
@@ -302,8 +362,13 @@ impl<V: Planar, P: Port> Driver<V, P> {
             return;
         };
         let is_news = self.connections.deliver(&mut served);
-        if is_due || is_news {
+        if is_news {
+            self.urgent_at = Some(now);
+        }
+        if is_due || (is_news && !self.waits_to_run()) {
             self.run_session(&mut served);
+        } else if self.connections.has_concerned() {
+            self.run_concerned(&mut served);
         }
         for answer in self.unanswered.drain(..) {
             // A caller that does not wait any more needs no answer.
@@ -312,10 +377,22 @@ impl<V: Planar, P: Port> Driver<V, P> {
         self.check_farewell(&served);
     }
 
+    /// Puts off what is due to all connections if that was asked for a moment ago. Returns whether
+    /// it did. With many clients packets are received more often than it is worth to ask.
+    fn waits_to_run(&mut self) -> bool {
+        let pause = Rest::urgent(self.connections.len());
+        let earliest = self.ran_at.map(|at| at + pause).filter(|at| *at > self.connections.now);
+        if let Some(at) = earliest {
+            self.session_deadline = Some(self.session_deadline.map_or(at, |before| before.min(at)));
+        }
+        earliest.is_some()
+    }
+
     /// The loop that the session's documentation prescribes.
     fn run_session(&mut self, served: &mut Served<V>) {
         let clock = self.connections.served.clock;
         let now = served.advance(clock.shared());
+        self.ran_at = Some(self.connections.now);
         served.session.handle_timeout(now);
         let has_sent = self.connections.send_due(&mut served.session, now);
         self.connections.close_ended(&mut served.session);
@@ -324,6 +401,14 @@ impl<V: Planar, P: Port> Driver<V, P> {
         let earliest = if has_sent { self.connections.now } else { self.connections.now + SOON };
         self.session_deadline = deadline.map(|at| at.max(earliest));
         self.is_session_due = false;
+    }
+
+    /// The same for connections that alone are concerned: with many clients it is expensive to ask
+    /// for all.
+    fn run_concerned(&mut self, served: &mut Served<V>) {
+        let now = served.advance(self.connections.served.clock.shared());
+        let deadline = self.connections.send_concerned(&mut served.session, now);
+        self.session_deadline = [self.session_deadline, deadline].into_iter().flatten().min();
     }
 
     /// Closes all connections once clients have confirmed everything, or have had their time.
@@ -344,7 +429,8 @@ impl<V: Planar, P: Port> Driver<V, P> {
         if until.is_some_and(|at| at <= now) {
             return;
         }
-        let rest = (REST_PER_PEER * self.connections.len() as u32).min(REST_MAX);
+        let is_urgent = self.urgent_at.is_some_and(|at| now.saturating_duration_since(at) < Rest::URGENT_FOR);
+        let rest = self.rest.duration(self.connections.len(), is_urgent);
         if !rest.is_zero() {
             self.port.wait(Sleep { until: Some(now + rest), reads: false, writes });
             if self.waker.is_pending() {

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "web")]
 mod browser;
+mod farewell;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use fairpath::session::limits::{HELLO_WITHIN, STREAM_MESSAGE_BYTES_MAX};
-use fairpath::session::{ClientId, CloseReason, ConnectionId, Server, Token};
+use fairpath::session::{ClientId, CloseReason, ConnectionId, DatagramEffect, Server, Token};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Planar;
 use quinn_proto::crypto::rustls::HandshakeData;
@@ -18,15 +19,17 @@ use quinn_proto::{
     VarInt, WriteError,
 };
 
+use self::farewell::Farewell;
 use super::sealed::{self, SealedPeer};
 #[cfg(feature = "web")]
 use super::web::{self, Web};
+use crate::clock::Clock;
 use crate::connection::{
     DATAGRAMS_PER_SEC, Transport, UNORDERED_BYTES_MAX, close_reason, proven_fingerprint,
 };
 use crate::identity::unguessable;
 use crate::problem::ConnectionProblem;
-use crate::sealed::ControlDatagram;
+use crate::sealed::{ControlDatagram, DelayRise};
 use crate::sender::{Departures, Outbound, ServerOutbound};
 use crate::served::{LinkStatus, Served, ServedSession};
 use crate::server::EndedConnection;
@@ -54,8 +57,14 @@ pub(super) struct Peer {
     pub(super) sealed: Option<Box<SealedPeer>>,
     /// Whether it was decided if the client is offered sealed datagrams.
     pub(super) is_offer_decided: bool,
+    /// Repeats the closing packet when the server stops.
+    farewell: Option<Box<Farewell>>,
     /// Whether QUIC may have packets to send.
     pub(super) is_quic_due: bool,
+    /// Whether QUIC may have events for the session.
+    pub(super) has_quic_events: bool,
+    /// QUIC's next timer, as of the last time that it was asked for packets.
+    quic_deadline: Option<Instant>,
     /// When the last packet arrived.
     pub(super) arrived_at: Instant,
     /// Whether the driver's list of connections with something to deliver has this one.
@@ -87,6 +96,7 @@ struct Link {
     unordered_unread: BTreeMap<StreamId, Vec<u8>>,
     datagram_limit: TokenBucket,
     measured_at: Option<Instant>,
+    delay_rise: DelayRise,
 }
 
 /// The rest of an unordered message, and its stream if there was one to open.
@@ -132,7 +142,10 @@ impl Peer {
             is_datagram_in_quic: false,
             sealed: None,
             is_offer_decided: false,
+            farewell: None,
             is_quic_due: true,
+            has_quic_events: true,
+            quic_deadline: None,
             arrived_at: now,
             is_in_arrivals: false,
             is_in_active: false,
@@ -145,10 +158,11 @@ impl Peer {
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
-    pub(super) fn poll_deadline(&mut self) -> Option<Instant> {
+    pub(super) fn poll_deadline(&self) -> Option<Instant> {
         let greeting = if let Stage::Greeting(until) = self.stage { Some(until) } else { None };
         let sealed = self.sealed.as_ref().and_then(|sealed| sealed.poll_deadline());
-        [greeting, self.connection.poll_timeout(), sealed].into_iter().flatten().min()
+        let farewell = self.farewell.as_ref().and_then(|farewell| farewell.poll_deadline());
+        [greeting, self.quic_deadline, sealed, farewell].into_iter().flatten().min()
     }
 
     /// Returns whether the session may have to hear of it.
@@ -157,6 +171,7 @@ impl Peer {
         if is_quic_due {
             self.connection.handle_timeout(now);
             self.is_quic_due = true;
+            self.has_quic_events = true;
         }
         if let Stage::Greeting(until) = self.stage
             && until <= now
@@ -174,6 +189,17 @@ impl Peer {
         self.is_quic_due = true;
         let error = ConnectionError::LocallyClosed;
         self.end(ConnectionProblem::of_quic(&error, Some(reason), false), shared);
+    }
+
+    /// Closes the connection because the server stops. The closing packet leaves several times.
+    pub(super) fn say_farewell<V: Planar>(
+        &mut self,
+        reason: CloseReason,
+        shared: &ServedSession<V>,
+        now: Instant,
+    ) {
+        self.close(reason, shared, now);
+        self.farewell = Some(Box::default());
     }
 
     /// Closes the connection because the client broke the protocol.
@@ -220,31 +246,45 @@ impl Peer {
 // ── in
 
 impl Peer {
-    /// Hands arrivals to the session, at the time when they arrived. Returns whether the session
-    /// may have something to send earlier than it said.
+    /// Hands arrivals to the session, at the time when they arrived. Returns for which connections
+    /// the session may have something to send earlier than it said.
     pub(super) fn deliver<V: Planar>(
         &mut self,
         shared: &ServedSession<V>,
         served: &mut Served<V>,
         now: Instant,
-    ) -> bool {
-        let mut is_news = self.deliver_sealed(shared, served, now);
+    ) -> DatagramEffect {
+        let mut effect = self.deliver_sealed(shared, served, now);
+        if std::mem::take(&mut self.has_quic_events) {
+            effect = effect.max(self.deliver_quic(shared, served, now));
+        }
+        self.measure(&mut served.session, shared.clock, now);
+        effect
+    }
+
+    fn deliver_quic<V: Planar>(
+        &mut self,
+        shared: &ServedSession<V>,
+        served: &mut Served<V>,
+        now: Instant,
+    ) -> DatagramEffect {
         let at = served.advance(shared.clock.shared_at(self.arrived_at));
+        let mut effect = DatagramEffect::Nothing;
+        let of = |is_news| if is_news { DatagramEffect::AnyConnection } else { DatagramEffect::Nothing };
         while let Some(event) = self.connection.poll() {
             self.is_quic_due = true;
-            is_news |= match event {
-                Event::ConnectionLost { reason } => self.on_lost(&reason, shared, served, at),
+            effect = effect.max(match event {
+                Event::ConnectionLost { reason } => of(self.on_lost(&reason, shared, served, at)),
                 Event::DatagramReceived => self.deliver_datagrams(&mut served.session, at, now),
-                Event::Stream(event) => self.on_stream_event(event, shared, served, at, now),
+                Event::Stream(event) => of(self.on_stream_event(event, shared, served, at, now)),
                 #[cfg(feature = "web")]
-                Event::Connected => self.greet_browser(shared, now),
+                Event::Connected => of(self.greet_browser(shared, now)),
                 #[cfg(not(feature = "web"))]
-                Event::Connected => false,
-                Event::HandshakeDataReady | Event::DatagramsUnblocked => false,
-            };
+                Event::Connected => DatagramEffect::Nothing,
+                Event::HandshakeDataReady | Event::DatagramsUnblocked => DatagramEffect::Nothing,
+            });
         }
-        self.measure(&mut served.session, now);
-        is_news
+        effect
     }
 
     fn on_lost<V: Planar>(
@@ -268,16 +308,18 @@ impl Peer {
         shared: &ServedSession<V>,
         served: &mut Served<V>,
         now: Instant,
-    ) -> bool {
-        let (Stage::Session(link), Some(sealed)) = (&mut self.stage, &mut self.sealed) else { return false };
-        let mut is_news = false;
+    ) -> DatagramEffect {
+        let mut effect = DatagramEffect::Nothing;
+        let (Stage::Session(link), Some(sealed)) = (&mut self.stage, &mut self.sealed) else {
+            return effect;
+        };
         sealed.unread.drain(|datagram, arrived_at| {
             let at = served.advance(shared.clock.shared_at(arrived_at));
             if link.takes_datagram(now) {
-                is_news |= served.session.handle_datagram(link.id, datagram, at);
+                effect = effect.max(served.session.handle_datagram(link.id, datagram, at));
             }
         });
-        is_news
+        effect
     }
 
     fn deliver_datagrams<V: Planar>(
@@ -285,19 +327,19 @@ impl Peer {
         session: &mut Server<V>,
         at: SharedInstant,
         now: Instant,
-    ) -> bool {
+    ) -> DatagramEffect {
+        let mut effect = DatagramEffect::Nothing;
         // Before the greeting they wait in QUIC's buffer, which is bounded.
-        let Stage::Session(link) = &mut self.stage else { return false };
-        let mut is_news = false;
+        let Stage::Session(link) = &mut self.stage else { return effect };
         while let Some(bytes) = self.connection.datagrams().recv() {
             let is_control = self.sealed.is_some() && ControlDatagram::is_control(&bytes);
             #[cfg(feature = "web")]
             let Some(bytes) = web::unwrap_datagram(self.web.as_deref(), bytes) else { continue };
             if link.takes_datagram(now) && !is_control {
-                is_news |= session.handle_datagram(link.id, &bytes, at);
+                effect = effect.max(session.handle_datagram(link.id, &bytes, at));
             }
         }
-        is_news
+        effect
     }
 
     fn on_stream_event<V: Planar>(
@@ -389,6 +431,7 @@ impl Peer {
             unordered_unread: BTreeMap::new(),
             datagram_limit: TokenBucket::full(DATAGRAMS_PER_SEC),
             measured_at: None,
+            delay_rise: DelayRise::new(shared.clock.local_at(now)),
         }));
         Some(())
     }
@@ -440,12 +483,20 @@ impl Peer {
         (id == link.ordered).then_some(CloseReason::OutOfPlace)
     }
 
-    fn measure<V: Planar>(&mut self, session: &mut Server<V>, now: Instant) {
+    /// Tells the session what this end knows of the path: QUIC's round trip, and the share of the
+    /// budget that the path has room for.
+    fn measure<V: Planar>(&mut self, session: &mut Server<V>, clock: Clock, now: Instant) {
         let Stage::Session(link) = &mut self.stage else { return };
-        if link.measured_at.is_none_or(|at| now.saturating_duration_since(at) >= MEASURE_EVERY) {
-            link.measured_at = Some(now);
-            let micros = i64::try_from(self.connection.rtt().as_micros()).unwrap_or(i64::MAX);
-            session.handle_round_trip(link.id, Span::from_micros(micros));
+        if link.measured_at.is_some_and(|at| now.saturating_duration_since(at) < MEASURE_EVERY) {
+            return;
+        }
+        link.measured_at = Some(now);
+        let micros = i64::try_from(self.connection.rtt().as_micros()).unwrap_or(i64::MAX);
+        session.handle_round_trip(link.id, Span::from_micros(micros));
+        // Receipts measure the round trip of motion, whatever carries it.
+        let round_trip = link.client.and_then(|client| session.statistics(client)?.round_trip);
+        if let Some(share) = link.delay_rise.next_share(clock.local_at(now), round_trip) {
+            session.set_budget_share(link.id, share, clock.shared_at(now));
         }
     }
 }
@@ -516,11 +567,11 @@ impl Peer {
         handed_at: Instant,
     ) -> bool {
         let Some(id) = self.id() else { return false };
-        let outbound = &mut ServerOutbound { session, id, now };
+        let outbound = &mut ServerOutbound { session: &mut *session, id, now };
         let mut has_sent = self.pump_ordered(outbound);
         has_sent |= self.pump_unordered(outbound);
         self.is_quic_due |= has_sent;
-        has_sent |= self.pump_datagram(outbound, handed_at);
+        has_sent |= self.pump_datagram(session, id, now, handed_at);
         has_sent
     }
 
@@ -577,20 +628,35 @@ impl Peer {
         }
     }
 
-    fn pump_datagram(&mut self, outbound: &mut impl Outbound, handed_at: Instant) -> bool {
+    fn pump_datagram<V: Planar>(
+        &mut self,
+        session: &mut Server<V>,
+        id: ConnectionId,
+        now: SharedInstant,
+        handed_at: Instant,
+    ) -> bool {
         // At most one datagram is ahead of the wire.
         if self.handed_at.is_some() {
             return false;
         }
         let Some((carrier, bytes_max)) = self.carrier(handed_at) else { return false };
-        let Some(bytes) = outbound.poll_datagram(bytes_max) else { return false };
-        self.handed_at = Some(handed_at);
-        match (carrier, &mut self.sealed) {
+        let has_datagram = match (carrier, &mut self.sealed) {
             // It is sealed when it leaves, without the session's mutex.
-            (Carrier::Sealed, Some(sealed)) => sealed.outgoing = Some(bytes),
-            _ => self.send_in_quic(bytes),
+            (Carrier::Sealed, Some(sealed)) => {
+                sealed.take_datagram(|out| session.poll_datagram_into(id, now, bytes_max, out))
+            }
+            _ => match session.poll_datagram(id, now, bytes_max) {
+                Some(bytes) => {
+                    self.send_in_quic(bytes);
+                    true
+                }
+                None => false,
+            },
+        };
+        if has_datagram {
+            self.handed_at = Some(handed_at);
         }
-        true
+        has_datagram
     }
 
     /// How the next datagram of the session leaves, and the most bytes that it may have. `None` if
@@ -634,16 +700,20 @@ impl Peer {
                 return Some(Transmit { destination, ecn: None, size, segment_size: None, src_ip });
             }
             // The client has just become silent on the sealed path, or the keys are used up.
-            if let Some(bytes) = sealed.outgoing.take() {
+            if let Some(bytes) = sealed.give_back() {
                 self.send_in_quic(bytes);
             }
         }
-        if !self.is_quic_due {
-            return None;
+        if self.is_quic_due {
+            let transmit = self.connection.poll_transmit(now, 1, packet);
+            self.is_quic_due = transmit.is_some();
+            self.quic_deadline = self.connection.poll_timeout();
+            if let (Some(farewell), Some(transmit)) = (&mut self.farewell, &transmit) {
+                farewell.record(transmit, packet, now);
+            }
+            return transmit;
         }
-        let transmit = self.connection.poll_transmit(now, 1, packet);
-        self.is_quic_due = transmit.is_some();
-        transmit
+        self.farewell.as_mut()?.poll_transmit(now, packet)
     }
 
     /// After packets were made: whether the last datagram is in one of them.
@@ -653,7 +723,7 @@ impl Peer {
         }
         let is_in_quic = self.is_datagram_in_quic
             && self.connection.datagrams().send_buffer_space() < self.empty_buffer_space;
-        if is_in_quic || self.sealed.as_ref().is_some_and(|sealed| sealed.outgoing.is_some()) {
+        if is_in_quic || self.sealed.as_ref().is_some_and(|sealed| sealed.has_outgoing()) {
             self.is_held_back = true;
             return DatagramState::HeldBack;
         }

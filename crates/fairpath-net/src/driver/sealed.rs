@@ -93,8 +93,9 @@ pub(super) struct SealedPeer {
     clock: Clock,
     /// The next offer, until a sealed packet of the client is authentic.
     offer: Option<NextOffer>,
-    /// The session's datagram that leaves next.
-    pub(super) outgoing: Option<Vec<u8>>,
+    /// The session's datagram that leaves next, in memory that is used again.
+    outgoing: Vec<u8>,
+    has_outgoing: bool,
     pub(super) unread: Unread,
 }
 
@@ -117,7 +118,26 @@ impl SealedPeer {
         let link =
             SealedLink::server(connection.crypto_session(), client, clock.local_at(now), unguessable).ok()?;
         let offer = Some(NextOffer { at: now, pause: OFFER_PAUSE_MIN });
-        Some(Self { tag, link, clock, offer, outgoing: None, unread: Unread::default() })
+        let (outgoing, unread) = (Vec::new(), Unread::default());
+        Some(Self { tag, link, clock, offer, outgoing, has_outgoing: false, unread })
+    }
+
+    /// Takes the session's next datagram, which `fill` writes if there is one. Returns whether it
+    /// did.
+    pub(super) fn take_datagram(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+        self.outgoing.clear();
+        self.has_outgoing = fill(&mut self.outgoing);
+        self.has_outgoing
+    }
+
+    /// Whether the session's datagram has not left yet.
+    pub(super) fn has_outgoing(&self) -> bool {
+        self.has_outgoing
+    }
+
+    /// Gives back a datagram that cannot leave sealed.
+    pub(super) fn give_back(&mut self) -> Option<Vec<u8>> {
+        std::mem::take(&mut self.has_outgoing).then(|| std::mem::take(&mut self.outgoing))
     }
 
     /// Takes in a packet, which `memory` is for. Returns whether the session has something to read.
@@ -127,6 +147,9 @@ impl SealedPeer {
         let datagram = self.link.handle_packet(self.clock.local_at(at), packet.from, memory);
         if let Some(datagram) = datagram {
             self.unread.push(datagram, at);
+        }
+        if self.offer.is_some() && self.link.has_heard() {
+            self.offer = None;
         }
         datagram.is_some()
     }
@@ -143,9 +166,6 @@ impl SealedPeer {
         let _ = self.link.refill(connection.crypto_session());
         let round_trip = i64::try_from(connection.rtt().as_micros()).unwrap_or(i64::MAX / 2);
         self.link.on_round_trip(Span::from_micros(round_trip));
-        if self.link.has_heard() {
-            self.offer = None;
-        }
         let mut has_sent = false;
         if let Some(offer) = &mut self.offer
             && offer.at <= now
@@ -167,10 +187,10 @@ impl SealedPeer {
             return None;
         }
         let now = self.clock.local_at(now);
-        if let Some(datagram) = &self.outgoing
-            && let Some(to) = self.link.seal(now, datagram, packet)
+        if self.has_outgoing
+            && let Some(to) = self.link.seal(now, &self.outgoing, packet)
         {
-            self.outgoing = None;
+            self.has_outgoing = false;
             return Some(to);
         }
         self.link.poll_transmit(now, packet)

@@ -7,7 +7,7 @@ use fairpath::schedule::Broadcast;
 use fairpath::session::{Class, ClassId, Client, ClientConfig, Server, ServerConfig};
 use fairpath::vector::Vec2;
 
-use super::REST_MAX;
+use super::Rest;
 use crate::{
     ClientThread, Identity, Limits, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch,
     unguessable_random,
@@ -79,6 +79,6 @@ fn idle_clients_share_their_wake_ups() {
     let (passes, span) = passes_during(&server, Duration::from_secs(2));
     // Each client sends at least a datagram a second. A pass every 8 ms takes them all;
     // twice as many allows for one that finds more to send.
-    let allowed = 2 * (span.as_millis() / REST_MAX.as_millis()) as u64 + 10;
+    let allowed = 2 * (span.as_millis() / Rest::MAX.as_millis()) as u64 + 10;
     assert!(passes <= allowed, "{passes} passes in {span:?}, at most {allowed} allowed");
 }

@@ -5,14 +5,16 @@ use fairpath::time::{LocalInstant, Span};
 /// The share of its budget that a sender may use, from the round trips that it measures.
 ///
 /// A queue that fills on the way delays every packet before it drops one. While the round trip is
-/// well above the least one of the last 10 to 20 s, the share falls by a fifth every 250 ms, down
-/// to a quarter; otherwise it rises by a twentieth. The share is for the session's byte
-/// budget: a sender that only held packets back would make them old. No session applies it yet.
+/// well above the least one of the last 10 to 20 s, the share falls by a fifth every 200 ms, down
+/// to a quarter; otherwise it rises by a twentieth. Servers and clients apply the share to the
+/// session's byte budget: a sender that only held packets back would make them old.
 ///
 /// A path that becomes longer for good costs a sender up to 20 s of a smaller budget.
 #[derive(Clone, Debug)]
 pub struct DelayRise {
     share: f64,
+    /// The share that the session was told.
+    told: Option<f64>,
     /// Mean of the newest round trips, in which one late packet counts little.
     smoothed: Option<Span>,
     least: Span,
@@ -25,7 +27,7 @@ pub struct DelayRise {
 const SHARE_MIN: f64 = 0.25;
 const FALL: f64 = 0.8;
 const RISE: f64 = 0.05;
-const STEP_EVERY: Span = Span::from_millis(250);
+const STEP_EVERY: Span = Span::from_millis(200);
 const WINDOW: Span = Span::from_secs(10);
 /// Rises below this are jitter: a tick of 30 Hz, rounded up.
 const RISE_MIN: Span = Span::from_millis(40);
@@ -35,6 +37,7 @@ impl DelayRise {
     pub fn new(now: LocalInstant) -> Self {
         Self {
             share: 1.0,
+            told: None,
             smoothed: None,
             least: Span::MAX,
             least_next: Span::MAX,
@@ -58,6 +61,14 @@ impl DelayRise {
             self.stepped_at = now;
             self.step(smoothed);
         }
+    }
+
+    /// Takes in a measured round trip, if there is one. Returns the share if it is not the one that
+    /// the last call returned. The first call with a round trip returns it: a session that is
+    /// resumed may have that of another path.
+    pub fn next_share(&mut self, now: LocalInstant, round_trip: Option<Span>) -> Option<f64> {
+        self.on_round_trip(now, round_trip?);
+        (self.told.replace(self.share) != Some(self.share)).then_some(self.share)
     }
 
     /// The share of the budget that may be used, from 0.25 to 1.

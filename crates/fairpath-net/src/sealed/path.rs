@@ -28,8 +28,8 @@ pub enum Side {
 ///   most three times the bytes that came from there, and moves when the echo comes from there.
 ///
 /// Feed it with `on_*`, drain [`poll_signal`](Self::poll_signal) and
-/// [`poll_quic_ping`](Self::poll_quic_ping), and call again at [`poll_deadline`](Self::poll_deadline).
-/// `now` must never go backwards.
+/// [`poll_quic_ping`](Self::poll_quic_ping), and call again at
+/// [`poll_deadline`](Self::poll_deadline). `now` must never go backwards.
 pub struct Path {
     side: Side,
     peer: SocketAddr,
@@ -47,10 +47,15 @@ pub struct Path {
     report: ReportDuty,
     /// When a packet of the peer was last opened.
     heard_at: LocalInstant,
+    /// When a datagram of the peer's session last came.
+    datagram_at: Option<LocalInstant>,
+    /// Whether the peer's datagrams come so often that silence means something.
+    is_flowing: bool,
+    /// When a datagram of this end's session last left, and whether the one before was close.
+    sent_at: Option<LocalInstant>,
+    sends_often: bool,
     /// When this end last pinged over QUIC.
     pinged_at: Option<LocalInstant>,
-    /// Whether a client has pinged because it hears nothing.
-    is_quiet: bool,
     falls: u64,
     moves: u64,
 }
@@ -133,11 +138,19 @@ const REPORT_EVERY: Span = Span::from_millis(75);
 const REPORT_WITHIN: Span = Span::from_millis(150);
 
 /// A client that hears nothing for this long pings over QUIC, so that QUIC notices if the client's
-/// address has changed, and over the sealed path for the same reason.
+/// address has changed, and over the sealed path for the same reason. Only if datagrams came more
+/// often than that before: a client without objects hears the time once a second.
 const QUIET_AFTER: Span = Span::from_millis(300);
-/// Pings of both ends while QUIC has nothing else to carry. They keep its round trip measured,
-/// which the receivers' honesty is checked against, and go on while a client stays quiet.
-const PING_EVERY: Span = Span::from_secs(1);
+/// Pings of a server that sends motion, while QUIC has nothing else to carry. They keep its round
+/// trip measured, which the receivers' honesty is checked against. Below a second, in which a ping
+/// that waits for the server's next pass still leaves, and in which QUIC's own keep-alive does not
+/// come first.
+const PING_EVERY: Span = Span::from_millis(900);
+/// Datagrams that are further apart carry the time and no motion: clients ask for it every second.
+const OFTEN: Span = Span::from_millis(800);
+/// Pings of a server that sends no motion, and of a client: their round trip only says how long to
+/// wait for reports.
+const IDLE_PING_EVERY: Span = Span::from_secs(4);
 
 /// Bytes sent to an unproven address for each byte that came from there, as in QUIC.
 const AMPLIFICATION_MAX: usize = 3;
@@ -167,8 +180,11 @@ impl Path {
             unreported: Unreported::default(),
             report: ReportDuty::default(),
             heard_at: now,
+            datagram_at: None,
+            is_flowing: false,
+            sent_at: None,
+            sends_often: false,
             pinged_at: None,
-            is_quiet: false,
             falls: 0,
             moves: 0,
         }
@@ -204,17 +220,16 @@ impl Path {
     /// packet that this end has sealed.
     pub fn on_opened(&mut self, now: LocalInstant, content: &Content<'_>, is_newest: bool, newest_sent: u64) {
         self.heard_at = now;
-        self.is_quiet = false;
         if is_newest {
             // The client is where it was: a packet from another address was a copy.
             self.candidate = None;
         }
         match content {
-            Content::Datagram(_) => self.report.owe(now),
+            Content::Datagram(_) => self.on_datagram(now),
             Content::Report(seen, datagram) => {
                 self.unreported.settle(*seen, newest_sent);
                 if !datagram.is_empty() {
-                    self.report.owe(now);
+                    self.on_datagram(now);
                 }
             }
             Content::Challenge(challenge) => self.echo_owed = Some(*challenge),
@@ -254,6 +269,8 @@ impl Path {
 
     /// A packet with a session datagram was sealed and leaves for [`peer`](Self::peer).
     pub fn on_datagram_sent(&mut self, now: LocalInstant, number: u64) {
+        self.sends_often = self.sent_at.is_some_and(|before| now - before < OFTEN);
+        self.sent_at = Some(now);
         self.unreported.mark(number, now);
     }
 
@@ -280,10 +297,12 @@ impl Path {
     pub fn poll_quic_ping(&mut self, now: LocalInstant) -> bool {
         let is_due = self.ping_at().is_some_and(|at| now >= at);
         if is_due {
+            if self.quiet_at().is_some_and(|at| now >= at) {
+                // The sealed path has to notice a new address too.
+                self.is_probe_owed = true;
+                self.is_flowing = false;
+            }
             self.pinged_at = Some(now);
-            self.is_quiet = self.side == Side::Client && now - self.heard_at >= QUIET_AFTER;
-            // The sealed path has to notice a new address too.
-            self.is_probe_owed |= self.is_quiet;
         }
         is_due
     }
@@ -337,7 +356,7 @@ impl Path {
         match self.state {
             State::Probing { next_at, .. } => Some(next_at),
             State::InUse { .. } => {
-                let doubt_at = self.silent_at()? + -DOUBT_BEFORE;
+                let doubt_at = self.doubt_at()?;
                 Some(self.probe.map_or(doubt_at, |probe| doubt_at.max(probe.last_at + DOUBT_EVERY)))
             }
         }
@@ -366,11 +385,40 @@ impl Path {
         })
     }
 
+    /// A datagram of the peer's session came.
+    fn on_datagram(&mut self, now: LocalInstant) {
+        self.report.owe(now);
+        self.is_flowing = self.datagram_at.is_some_and(|before| now - before < QUIET_AFTER);
+        self.datagram_at = Some(now);
+    }
+
     fn ping_at(&self) -> Option<LocalInstant> {
         let State::InUse { since } = self.state else { return None };
-        let regular = self.pinged_at.map_or(since, |at| at + PING_EVERY);
-        let hears = self.side == Side::Server || self.is_quiet;
-        Some(if hears { regular } else { regular.min(self.heard_at + QUIET_AFTER) })
+        let every = if self.sends_motion() { PING_EVERY } else { IDLE_PING_EVERY };
+        let regular = self.pinged_at.map_or(since, |at| at + every);
+        [Some(regular), self.quiet_at(), self.unanswered_at()].into_iter().flatten().min()
+    }
+
+    /// Whether this end is a server that has sent motion since its last ping.
+    fn sends_motion(&self) -> bool {
+        let is_since_ping = self.sent_at.is_some_and(|at| self.pinged_at.is_none_or(|pinged| pinged <= at));
+        self.side == Side::Server && self.sends_often && is_since_ping
+    }
+
+    /// When a client becomes suspicious because it hears nothing.
+    fn quiet_at(&self) -> Option<LocalInstant> {
+        (self.side == Side::Client && self.is_flowing).then(|| self.heard_at + QUIET_AFTER)
+    }
+
+    /// When a client becomes suspicious because a datagram is not reported: once for each.
+    fn unanswered_at(&self) -> Option<LocalInstant> {
+        let doubt_at = self.doubt_at().filter(|_| self.side == Side::Client)?;
+        self.pinged_at.is_none_or(|pinged_at| pinged_at < doubt_at).then_some(doubt_at)
+    }
+
+    /// When this end begins to probe because a datagram is not reported.
+    fn doubt_at(&self) -> Option<LocalInstant> {
+        self.silent_at().map(|at| at + -DOUBT_BEFORE)
     }
 
     /// When this end falls back, if no report comes before.

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fairpath::vector::Vec2;
+use fairpath::time::Span;
+use fairpath::vector::{Vec2, Vector};
+use fairpath::{EntityId, Observation, State};
 use fairpath_net::middleman::ClientSelector;
 use fairpath_net::sealed::{DropReason, Drops, LinkStatistics, PacketKind};
 use fairpath_net::{
@@ -17,7 +19,7 @@ use fairpath_net::{
 };
 use fairpath_sim::LinkConfig;
 
-use super::arena::{Pilot, World, any_port, client_session, server_config, server_session};
+use super::arena::{Pilot, SHIP, World, any_port, client_session, server_config, server_session};
 
 // ── a socket between one client and its server
 
@@ -409,6 +411,67 @@ fn a_spoofer_gets_three_times_its_bytes_at_most_and_no_motion() {
     assert_eq!(at_server(&world, 0).expect("offered").moves, 0, "motion never went there");
     world.settle();
     world.assert_promises_kept();
+}
+
+/// Counts bytes and frames for a second at a time.
+struct Window {
+    began: Instant,
+    bytes: u64,
+    frames: u32,
+}
+
+impl Window {
+    /// Bytes a second, after a second in which the game had more to send than the budget allows: a
+    /// machine that stalls sends little, too.
+    fn look(&mut self, bytes: u64, bytes_per_frame: f64) -> Option<f64> {
+        self.frames += 1;
+        let secs = self.began.elapsed().as_secs_f64();
+        if secs < 1.0 {
+            return None;
+        }
+        let (sent, offered) = ((bytes - self.bytes) as f64, f64::from(self.frames) * bytes_per_frame);
+        *self = Self { began: Instant::now(), bytes, frames: 0 };
+        (offered > 1.2 * BUDGET * secs).then_some(sent / secs)
+    }
+}
+
+/// The default of a session, in bytes a second.
+const BUDGET: f64 = 32_000.0;
+
+#[test]
+fn a_server_sends_less_while_a_narrow_link_delays_its_packets() {
+    const OBJECTS: usize = 160;
+    let link = LinkConfig::default().delay(Span::from_millis(10)).rate(14_000, 28_000);
+    let mut world = World::new(link);
+    world.join();
+    world.until("it has a ship", |world| world.pilots[0].ship.is_some());
+    let objects: Vec<EntityId> = world.server.with_session(|session, now| {
+        (0..OBJECTS).map(|_| session.create(SHIP, b"", now).expect("room")).collect()
+    });
+    let mut frame = 0_u32;
+    let mut jump_all = |world: &mut World| {
+        frame += 1;
+        world.server.with_session(|session, now| {
+            for (nth, object) in objects.iter().enumerate() {
+                let place = Vec2::new(f64::from(frame % 100), nth as f64);
+                let moved = Observation::Moved(State::moving(place, Vec2::ZERO));
+                session.observe(*object, moved, now).expect("its own object");
+            }
+        });
+    };
+    let sent = |world: &World| status(world, 0).and_then(|peer| Some(peer.session?.bytes_sent));
+    let bytes_per_frame = 9.0 * OBJECTS as f64;
+    let mut window = Window { began: Instant::now(), bytes: sent(&world).expect("connected"), frames: 0 };
+    for (what, is_reached) in [
+        ("the budget is used up", (|rate| rate > 0.8 * BUDGET) as fn(f64) -> bool),
+        ("the server sends half of it", |rate| rate < 0.55 * BUDGET),
+    ] {
+        world.until(what, |world| {
+            jump_all(world);
+            let rate = sent(world).and_then(|bytes| window.look(bytes, bytes_per_frame));
+            rate.is_some_and(is_reached)
+        });
+    }
 }
 
 #[test]

@@ -37,6 +37,8 @@ struct World {
     client_at: SocketAddr,
     flights: Vec<Flight>,
     delay_ms: i64,
+    /// How often each end's session has a datagram.
+    send_every_ms: [i64; 2],
     loss: f64,
     blocks: [bool; 2],
     random: Random,
@@ -70,6 +72,7 @@ impl World {
             client_at: HOME.into(),
             flights: Vec::new(),
             delay_ms,
+            send_every_ms: SEND_EVERY_MS,
             loss: 0.0,
             blocks: [false; 2],
             random: Random::from_seed(11),
@@ -114,7 +117,7 @@ impl World {
 
     fn send_datagrams(&mut self) {
         for way in [TO_CLIENT, TO_SERVER] {
-            if self.now_ms % SEND_EVERY_MS[way] != 0 {
+            if self.now_ms % self.send_every_ms[way] != 0 {
                 continue;
             }
             let (now, mut packet) = (self.now(), Vec::new());
@@ -286,19 +289,57 @@ fn a_client_that_moves_is_followed_after_its_proof() {
 #[test]
 fn a_client_that_hears_nothing_pings_over_quic_within_300_ms() {
     let mut world = World::new(20);
-    // Between two of the pings that leave every second.
-    world.run(5_200).watch().run(350);
-    assert_eq!(world.quic_pings, [0; 2]);
-    world.run(1_000).blocks = [true, false];
-    world.watch().run(350);
-    assert_eq!(world.quic_pings, [0, 1]);
+    // Between two of the client's regular pings.
+    world.run(5_200).watch().run(1_000);
+    assert_eq!(world.quic_pings[TO_SERVER], 0);
+    world.watch().blocks = [true, false];
+    world.run(350);
+    // One for the silence, and one more for the datagram that was not reported.
+    assert!((1..=2).contains(&world.quic_pings[TO_SERVER]) && world.probes > 0);
+}
+
+/// A client without objects asks for the time once a second.
+#[test]
+fn an_idle_client_that_is_not_answered_pings_over_quic_within_400_ms_of_its_question() {
+    let mut world = World::new(20);
+    world.send_every_ms = [1_000; 2];
+    world.run(5_900).watch().blocks = [true, false];
+    world.run(100 + 400);
+    assert_eq!((world.quic_pings[TO_SERVER], world.probes > 0), (1, true));
 }
 
 #[test]
-fn both_ends_ping_over_quic_every_second_so_that_its_round_trip_stays_measured() {
+fn a_server_of_motion_pings_over_quic_every_second_so_that_its_round_trip_stays_measured() {
+    for motion_every_ms in [33, 100, 500] {
+        let mut world = World::new(20);
+        world.send_every_ms[TO_CLIENT] = motion_every_ms;
+        world.run(3_000).watch().run(60_000);
+        let [server, client] = world.quic_pings;
+        assert!((60..=67).contains(&server), "{server} pings in a minute, motion every {motion_every_ms} ms");
+        assert!(client <= 15, "{client} pings in a minute, motion every {motion_every_ms} ms");
+    }
+}
+
+#[test]
+fn an_idle_connection_is_pinged_rarely_and_at_once_when_motion_begins() {
     let mut world = World::new(20);
-    world.run(1_000).watch().run(60_000);
-    assert!(world.quic_pings.iter().all(|pings| (59..=61).contains(pings)), "{:?}", world.quic_pings);
+    world.send_every_ms = [1_000; 2];
+    world.run(10_000).watch().run(60_000);
+    assert!(world.quic_pings.iter().all(|pings| (14..=16).contains(pings)), "{:?}", world.quic_pings);
+    world.send_every_ms = SEND_EVERY_MS;
+    world.watch().run(1_000);
+    assert!(world.quic_pings[TO_CLIENT] >= 1, "{:?}", world.quic_pings);
+}
+
+#[test]
+fn an_idle_path_costs_a_report_for_each_datagram_and_no_probes() {
+    let mut world = World::new(20);
+    world.send_every_ms = [1_000; 2];
+    world.run(3_000).watch().run(60_000);
+    assert!(world.probes <= 2 * 61, "{} packets of the path's own in a minute", world.probes);
+    assert_eq!(world.are_in_use(), [true; 2]);
+    let falls = world.ends.each_ref().map(|end| end.statistics().falls);
+    assert_eq!(falls, [0; 2]);
 }
 
 /// An observer that is quicker than the client makes the server's packets for the client go nowhere

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use fairpath::random::Random;
-use fairpath::session::{Client, ClientFrame, CloseReason, ConnectionId, Server, ServerFrame, Token};
+use fairpath::session::{
+    Client, ClientFrame, CloseReason, ConnectionId, DatagramEffect, Server, ServerFrame, Token,
+};
 use fairpath::time::{LocalInstant, SharedInstant, Span, TickRate};
 use fairpath::vector::Planar;
 
@@ -59,6 +61,9 @@ pub trait Tap<V: Planar>: Debug + Send {
         _client: &mut Client<V>,
     ) {
     }
+
+    /// A client has handled bytes of the server's ordered stream.
+    fn on_client_streamed(&mut self, _client: usize, _now: SharedInstant, _session: &mut Client<V>) {}
 }
 
 /// The client and the direction of a datagram.
@@ -360,11 +365,11 @@ impl<V: Planar> SessionWorld<V> {
         arrived.unordered.iter().for_each(|bytes| self.server.handle_unordered(id, bytes, now));
         for bytes in &arrived.datagrams {
             let before = self.server.poll_deadline(now);
-            let is_news = self.server.handle_datagram(id, bytes, now);
+            let effect = self.server.handle_datagram(id, bytes, now);
             // A caller that sleeps until a deadline relies on this. Debug only: it is slow.
             debug_assert!(
-                is_news || !is_sooner(self.server.poll_deadline(now), before),
-                "handle_datagram moved the deadline forward but returned false"
+                is_as_soon_as_told(&self.server, id, effect, before, now),
+                "handle_datagram moved the deadline forward and returned {effect:?}"
             );
         }
         if let Some(reason) = arrived.closed {
@@ -421,6 +426,9 @@ impl<V: Planar> SessionWorld<V> {
         let connection = packet.connection;
         let arrived = pipe.handle(packet);
         arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
+        if let Some(tap) = self.tap.as_mut().filter(|_| !arrived.streams.is_empty()) {
+            tap.on_client_streamed(index, now, &mut seat.client);
+        }
         arrived.unordered.iter().for_each(|bytes| seat.client.handle_unordered(bytes, local));
         for bytes in &arrived.datagrams {
             seat.client.handle_datagram(bytes, local);
@@ -478,6 +486,19 @@ fn peer(index: usize) -> PeerId {
 /// Why a connection was closed, if the peer said so.
 type Reason = Option<CloseReason>;
 
-fn is_sooner(deadline: Option<SharedInstant>, before: Option<SharedInstant>) -> bool {
-    deadline.is_some_and(|at| before.is_none_or(|before| at < before))
+/// Whether the server's deadline is no earlier than the effect of a datagram allows.
+fn is_as_soon_as_told<V: Planar>(
+    server: &Server<V>,
+    id: ConnectionId,
+    effect: DatagramEffect,
+    before: Option<SharedInstant>,
+    now: SharedInstant,
+) -> bool {
+    let deadline = server.poll_deadline(now);
+    let is_sooner = deadline.is_some_and(|at| before.is_none_or(|before| at < before));
+    match effect {
+        DatagramEffect::Nothing => !is_sooner,
+        DatagramEffect::SameConnection => !is_sooner || deadline == server.connection_deadline(id, now),
+        DatagramEffect::AnyConnection => true,
+    }
 }

@@ -44,6 +44,7 @@ const TERMS: usize = 10;
 /// The length of a cell. Shorter computes more cells for receivers far apart; longer makes more
 /// cells meet the other path and fall back to exact integrals.
 const CELL: Span = Span::from_millis(16);
+const CELL_MICROS: u64 = CELL.as_micros() as u64;
 /// Cells of one curve: 1 s, which is as late as copies usually arrive.
 const CELLS_MAX: usize = 64;
 /// The largest last term, and the largest difference to Gauss's rule, as a share of the distance.
@@ -68,6 +69,20 @@ impl<V: Planar> ErrorCurve<V> {
         }
         let before = self.begun.1;
         Some((self.until(one, other, to)? - before).max(0.0))
+    }
+
+    /// The same as [`between`](Self::between), if the start is the last one and the integral up to
+    /// the end needs no path.
+    #[inline]
+    pub(crate) fn known_between(&self, from: SharedInstant, to: SharedInstant) -> Option<f64> {
+        let (start, before) = self.begun;
+        let micros = u64::try_from((to - self.since).as_micros()).ok()?;
+        let cell = self.cells.get((micros / CELL_MICROS) as usize)?;
+        if start != from {
+            return None;
+        }
+        let within = cell.rule.within((micros % CELL_MICROS) as i64)?;
+        Some((cell.before + within - before).max(0.0))
     }
 
     fn until(&mut self, one: &Path<V>, other: &Path<V>, to: SharedInstant) -> Option<f64> {
@@ -101,21 +116,28 @@ impl<V: Planar> Cell<V> {
     /// The integral from the start of the cell up to `to`.
     #[inline]
     fn within(&self, one: &Path<V>, other: &Path<V>, start: SharedInstant, to: SharedInstant) -> f64 {
-        let x = (to - start).as_micros() as f64 * (2.0 / CELL.as_micros() as f64) - 1.0;
-        match &self.rule {
-            CellRule::Polynomial(constant, terms) => {
-                constant + x * terms.iter().rev().fold(0.0, |sum, term| sum * x + term)
-            }
-            CellRule::Gauss(series) => {
-                let half = 0.5 * (x + 1.0);
-                half * CELL.as_secs_f64() * series.mean_distance(half - 1.0, half)
-            }
-            CellRule::Exact => accumulated_value(one, other, start, to),
-        }
+        let known = self.rule.within((to - start).as_micros());
+        known.unwrap_or_else(|| accumulated_value(one, other, start, to))
     }
 }
 
 impl<V: Planar> CellRule<V> {
+    /// The integral over the first microseconds of the cell; `None` if it needs the paths.
+    #[inline]
+    fn within(&self, micros: i64) -> Option<f64> {
+        let x = micros as f64 * (2.0 / CELL.as_micros() as f64) - 1.0;
+        match self {
+            Self::Polynomial(constant, terms) => {
+                Some(constant + x * terms.iter().rev().fold(0.0, |sum, term| sum * x + term))
+            }
+            Self::Gauss(series) => {
+                let half = 0.5 * (x + 1.0);
+                Some(half * CELL.as_secs_f64() * series.mean_distance(half - 1.0, half))
+            }
+            Self::Exact => None,
+        }
+    }
+
     /// The rule for the cell that begins at `start`.
     fn from(one: &Path<V>, other: &Path<V>, start: SharedInstant) -> Self {
         let secs = CELL.as_secs_f64();

@@ -78,6 +78,13 @@ struct IntervalError {
 }
 
 impl IntervalErrors {
+    /// The error of receivers that follow DR vector `index` from `from` to `to`, if it is cached.
+    #[inline]
+    pub(super) fn known(&self, index: Index, from: SharedInstant, to: SharedInstant) -> Option<f64> {
+        let entry = self.entries.0.get(slot_of(index))?.as_ref()?;
+        ((entry.index, entry.from, entry.to) == (index, from, to)).then_some(entry.error)
+    }
+
     /// The error of receivers that follow DR vector `index` from `from` to `to`.
     #[inline]
     pub(super) fn recall(
@@ -141,6 +148,8 @@ impl ErrorSums {
 pub(super) struct Gaps<V: Planar> {
     newest: Option<Index>,
     known: Vec<KnownGap<V>>,
+    /// The place of the last one asked for: receivers side by side follow the same DR vector.
+    last: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -152,7 +161,7 @@ struct KnownGap<V: Planar> {
 
 impl<V: Planar> Default for Gaps<V> {
     fn default() -> Self {
-        Self { newest: None, known: Vec::new() }
+        Self { newest: None, known: Vec::new(), last: 0 }
     }
 }
 
@@ -173,7 +182,24 @@ impl<V: Planar> Gaps<V> {
         })
     }
 
-    /// The same, for an interval during the newest piece.
+    /// The error from `from` to `to` of receivers that follow DR vector `belief` during the newest
+    /// piece, if the gap was asked for last and needs no path.
+    #[inline]
+    pub(super) fn known_error(
+        &self,
+        newest: Index,
+        belief: Index,
+        from: SharedInstant,
+        to: SharedInstant,
+    ) -> Option<f64> {
+        let known = self.known.get(self.last)?;
+        if known.belief != belief || known.piece != newest {
+            return None;
+        }
+        known.gap.known_error(from, to)
+    }
+
+    /// The same as [`error`](Self::error), for an interval during the newest piece.
     #[inline]
     pub(super) fn error_in_newest(
         &mut self,
@@ -204,9 +230,10 @@ impl<V: Planar> Gaps<V> {
         piece: &Exported<V>,
         belief: &Exported<V>,
     ) -> Option<&mut Gap<V>> {
-        // The newest are at the end.
         let is_wanted = |known: &KnownGap<V>| known.belief == belief.index && known.piece == piece.index;
-        let place = self.known.iter().rposition(is_wanted);
+        let last = Some(self.last).filter(|last| self.known.get(*last).is_some_and(is_wanted));
+        // The newest are at the end.
+        let place = last.or_else(|| self.known.iter().rposition(is_wanted));
         if place.is_none() && !is_recent(piece.index, self.newest) {
             return None;
         }
@@ -215,6 +242,7 @@ impl<V: Planar> Gaps<V> {
             self.known.push(KnownGap { piece: piece.index, belief: belief.index, gap });
             self.known.len() - 1
         });
+        self.last = place;
         Some(&mut self.known[place].gap)
     }
 }

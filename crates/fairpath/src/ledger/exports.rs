@@ -13,12 +13,21 @@ use crate::vector::Planar;
 pub(super) struct Exports<V: Planar> {
     horizon: Span,
     pieces: VecDeque<Exported<V>>,
+    /// The newest of them, in short: most questions are about it.
+    newest: Option<NewestExport>,
     /// The index of the first piece kept.
     first: Index,
     /// Pieces before this one will soon be forgotten.
     old_before: Index,
     /// The newest DR vector's life and parent, and the count of lives without wrapping.
     life: ((Life, Option<EntityId>), u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct NewestExport {
+    index: Index,
+    since: SharedInstant,
+    freezes_at: SharedInstant,
 }
 
 /// Counts all DR vectors ever generated, from one: `Option<Index>` is as small as `Index`.
@@ -76,6 +85,21 @@ enum GapKind<V: Planar> {
 }
 
 impl<V: Planar> Gap<V> {
+    /// The same as [`error`](Self::error), if it is known without the paths.
+    #[inline]
+    pub(super) fn known_error(&self, from: SharedInstant, to: SharedInstant) -> Option<f64> {
+        if from < self.since || to > self.until {
+            return None;
+        }
+        match &self.kind {
+            GapKind::Straight(gap) => {
+                let (after, secs) = ((from - self.since).as_secs_f64(), (to - from).as_secs_f64());
+                Some(gap.accumulated(after, secs))
+            }
+            GapKind::Curved(curve) => curve.known_between(from, to),
+        }
+    }
+
     /// The error from `from` to `to`, if the gap is valid for all of that time. `piece` and
     /// `belief` are those that the gap was made for.
     #[inline]
@@ -104,6 +128,7 @@ impl<V: Planar> Exports<V> {
         Self {
             horizon,
             pieces: VecDeque::new(),
+            newest: None,
             first: Index::FIRST,
             old_before: Index::FIRST,
             life: ((Life::default(), None), 0),
@@ -121,13 +146,11 @@ impl<V: Planar> Exports<V> {
             self.life = (life, self.life.1 + 1);
         }
         let path = Path::from(vector);
-        self.pieces.push_back(Exported {
-            index: self.first.plus(self.pieces.len()),
-            since: vector.generated_at,
-            life: self.life.1,
-            path,
-            placed: path.frozen_from(vector.generated_at + self.horizon),
-        });
+        let (index, since) = (self.first.plus(self.pieces.len()), vector.generated_at);
+        let freezes_at = since + self.horizon;
+        let placed = path.frozen_from(freezes_at);
+        self.pieces.push_back(Exported { index, since, life: self.life.1, path, placed });
+        self.newest = Some(NewestExport { index, since, freezes_at });
         self.note_old();
     }
 
@@ -135,8 +158,14 @@ impl<V: Planar> Exports<V> {
         self.pieces.back()
     }
 
+    #[inline]
     pub(super) fn newest_index(&self) -> Option<Index> {
-        self.newest().map(|exported| exported.index)
+        self.newest.map(|newest| newest.index)
+    }
+
+    /// When the replicas that follow the newest DR vector freeze.
+    pub(super) fn newest_freezes_at(&self) -> Option<SharedInstant> {
+        self.newest.map(|newest| newest.freezes_at)
     }
 
     /// The pieces of this life, the newest first, back to the one that was valid at `from`.
@@ -154,17 +183,31 @@ impl<V: Planar> Exports<V> {
         exported.life == self.life.1
     }
 
-    /// The index of this DR vector, if it is remembered.
-    pub(super) fn index_of(&self, vector: &DrVector<V>) -> Option<Index> {
+    /// The index of the DR vector that was generated at this instant, if it is remembered.
+    #[inline]
+    pub(super) fn index_of(&self, generated_at: SharedInstant) -> Option<Index> {
+        match self.newest {
+            Some(newest) if newest.since == generated_at => Some(newest.index),
+            _ => self.older_index_of(generated_at),
+        }
+    }
+
+    fn older_index_of(&self, generated_at: SharedInstant) -> Option<Index> {
         let newest_first = self.pieces.iter().rev();
         newest_first
-            .take_while(|piece| piece.since >= vector.generated_at)
-            .find(|piece| piece.since == vector.generated_at)
+            .take_while(|piece| piece.since >= generated_at)
+            .find(|piece| piece.since == generated_at)
             .map(|piece| piece.index)
     }
 
     pub(super) fn get(&self, index: Index) -> Option<&Exported<V>> {
         self.pieces.get(index.after(self.first)?)
+    }
+
+    /// Whether this piece will soon be forgotten, so that a page that follows it must keep it.
+    #[inline]
+    pub(super) fn is_old(&self, index: Option<Index>) -> bool {
+        index.is_some_and(|index| index < self.old_before)
     }
 
     /// The piece, if it will soon be forgotten.
@@ -236,9 +279,8 @@ impl<V: Planar> Exports<V> {
     /// and not frozen.
     #[inline]
     pub(super) fn is_exact(&self, index: Index, from: SharedInstant, to: SharedInstant) -> bool {
-        self.newest().is_some_and(|newest| {
-            newest.index == index && newest.since <= from && to <= self.freezes_at(newest)
-        })
+        self.newest
+            .is_some_and(|newest| newest.index == index && newest.since <= from && to <= newest.freezes_at)
     }
 
     /// The gap between a piece and the path of `belief`'s followers.

@@ -14,6 +14,7 @@ mod exports;
 mod pair;
 mod receiver_page;
 
+pub(crate) use pair::claim_weight;
 pub use pair::{CopyId, CopyRange, NeverSent, Standing};
 pub use receiver_page::{ReceiverBelief, ReceiverPage};
 
@@ -141,7 +142,7 @@ impl<V: Planar> Ledger<V> {
         at: SharedInstant,
         delay: Option<Span>,
     ) -> Option<CopyId> {
-        let index = self.exports.index_of(vector)?;
+        let index = self.exports.index_of(vector.generated_at)?;
         let pair = self.pairs.get_mut(receiver)?;
         let copy = self.next_copy;
         self.next_copy = copy.next();
@@ -173,15 +174,16 @@ impl<V: Planar> Ledger<V> {
 
     /// Books a departure as [`on_departed`](Self::on_departed) does, with an id above all before to
     /// this receiver, whose page is probably at `near`. Returns when the copy is expected to arrive.
+    #[inline]
     pub(crate) fn book_departure(
         &mut self,
         copy: CopyId,
         (receiver, near): (ReceiverId, usize),
-        vector: &DrVector<V>,
+        generated_at: SharedInstant,
         at: SharedInstant,
         delay: Span,
     ) -> Option<SharedInstant> {
-        let index = self.exports.index_of(vector)?;
+        let index = self.exports.index_of(generated_at)?;
         let pair = self.pairs.get_near_mut(receiver, near)?;
         let expected = at + delay;
         pair.depart(&self.exports, copy, index, at, expected, &mut self.cache);
@@ -189,6 +191,7 @@ impl<V: Planar> Ledger<V> {
     }
 
     /// Books a receipt as [`on_receipt`](Self::on_receipt) does.
+    #[inline]
     pub(crate) fn book_arrival(
         &mut self,
         copy: CopyId,
@@ -215,6 +218,18 @@ impl<V: Planar> Ledger<V> {
     /// Returns a receiver's errors and copies, as of the last advance. `None` if it has no page.
     pub fn standing(&self, receiver: ReceiverId) -> Option<Standing> {
         Some(self.pairs.get(receiver)?.standing(&self.exports))
+    }
+
+    /// The default weight of a claim for a receiver, whose page is probably at `near`; `None` if it
+    /// has no page.
+    #[inline]
+    pub(crate) fn claim_weight(&self, (receiver, near): (ReceiverId, usize)) -> Option<f64> {
+        Some(self.pairs.get_near(receiver, near)?.claim_weight())
+    }
+
+    /// How many receivers have a page.
+    pub(crate) fn page_count(&self) -> usize {
+        self.pairs.len()
     }
 
     /// Returns the standing of every receiver, in order.
@@ -244,9 +259,14 @@ impl<V: Planar> Ledger<V> {
         self.pairs.get(receiver).is_some_and(|pair| pair.has_confirmed(&self.exports, tolerance, at))
     }
 
+    /// Whether a receiver has not acknowledged the newest DR vector. False if it has no page.
+    pub(crate) fn awaits_newest(&self, receiver: ReceiverId) -> bool {
+        self.pairs.get(receiver).is_some_and(|pair| !pair.has_confirmed_newest(&self.exports))
+    }
+
     /// Returns when the replicas that follow the newest DR vector freeze.
     pub fn newest_freezes_at(&self) -> Option<SharedInstant> {
-        self.exports.newest().map(|newest| self.exports.freezes_at(newest))
+        self.exports.newest_freezes_at()
     }
 
     /// Whether the newest DR vector is so old that all replicas have frozen on it.
@@ -270,10 +290,31 @@ impl<V: Planar> Ledger<V> {
     /// Advances the books to `now` and visits all receivers in order, each with the growth of its
     /// accumulated error since the last visit and its standing.
     pub fn advance_and_visit(&mut self, now: SharedInstant, mut tell: impl FnMut(ReceiverId, f64, Standing)) {
+        let exports = &self.exports;
+        for (receiver, pair) in self.pairs.iter_mut() {
+            pair.advance(exports, now, &mut self.cache);
+            tell(receiver, pair.drain_growth(), pair.standing(exports));
+        }
+    }
+
+    /// Like [`on_generated`](Self::on_generated), then advances the books to `now` and tells the
+    /// growth of every receiver's accumulated error since the last visit, in order.
+    pub(crate) fn on_generated_and_grow(
+        &mut self,
+        vector: &DrVector<V>,
+        now: SharedInstant,
+        mut tell: impl FnMut(ReceiverId, f64),
+    ) {
+        if now != vector.generated_at {
+            self.on_generated(vector);
+        }
         for (receiver, pair) in self.pairs.iter_mut() {
             pair.advance(&self.exports, now, &mut self.cache);
-            let growth = pair.drain_growth();
-            tell(receiver, growth, pair.standing(&self.exports));
+            tell(receiver, pair.drain_growth());
+        }
+        if now == vector.generated_at {
+            self.exports.push(vector);
+            self.cache.forget_from(vector.generated_at);
         }
     }
 

@@ -37,6 +37,11 @@ impl CopyRange {
     /// No copy.
     pub const EMPTY: Self = Self { first: CopyId(0), count: 0 };
 
+    /// The copies from `first` up to the one before `end`.
+    pub(crate) fn between(first: CopyId, end: CopyId) -> Self {
+        Self { first, count: end.0.saturating_sub(first.0) as u32 }
+    }
+
     /// Adds the next copy to the same receiver.
     ///
     /// # Panics
@@ -101,6 +106,18 @@ pub struct Standing {
     pub has_newest: bool,
     /// Number of copies that were given up on: their arrival stays an estimate forever.
     pub unsettled: u32,
+}
+
+/// The default weight of a claim: the error since the DR vector that the receiver follows was
+/// generated. A receiver that was never sent the entity has the largest weight.
+pub(crate) fn claim_weight(instantaneous: f64, last_sent: Option<SharedInstant>) -> f64 {
+    if last_sent.is_none() {
+        f64::MAX
+    } else if instantaneous > 0.0 {
+        instantaneous
+    } else {
+        0.0
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -182,6 +199,15 @@ impl CopySummary {
         self.newest_reported = Some(arrival.index);
         self.is_history_ahead = true;
         self.ahead.next[0] = arrival;
+    }
+
+    /// The only copy left at `sent_at`, and arrives after all that is booked.
+    #[inline]
+    fn of_expected(sent_at: SharedInstant, arrival: CopyArrival) -> Self {
+        let mut summary = Self { oldest_sent: sent_at, last_arrival: arrival.at, ..Self::default() };
+        summary.newest = Some(arrival.index);
+        summary.ahead.insert(arrival);
+        summary
     }
 
     /// A copy left at `sent_at` that arrives after all that is booked.
@@ -296,7 +322,44 @@ impl<V: Planar> Pair<V> {
         }
     }
 
+    #[inline]
     pub(super) fn advance(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
+        if !self.advance_quickly(exports, now, cache) {
+            self.advance_fully(exports, now, cache);
+        }
+    }
+
+    /// Advances in the two cases that are most of all, if everything needed is known: no copy
+    /// arrives by `now`, or the only one does, and has the newest DR vector.
+    #[inline]
+    fn advance_quickly(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &ErrorCache<V>) -> bool {
+        let (Some(newest), Some(belief)) = (exports.newest_index(), self.belief) else { return false };
+        let from = self.until;
+        if now <= from || exports.is_old(self.base) || now - self.summary.oldest_sent > REMEMBERED {
+            return false;
+        }
+        let Some(CopyArrival { at, index }) = self.next_by(now) else {
+            if !exports.is_exact(belief, from, now) {
+                let Some(error) = cache.grown.known(belief, from, now) else { return false };
+                self.accumulated += error;
+                self.instantaneous += error;
+            }
+            self.until = now;
+            return true;
+        };
+        if self.copies.len() != 1 || belief >= index || !exports.is_exact(index, from, now) {
+            return false;
+        }
+        let Some(error) = cache.gaps.known_error(newest, belief, from, at) else { return false };
+        self.accumulated += error;
+        self.until = now;
+        self.belief = Some(index);
+        self.instantaneous = 0.0;
+        self.pass_arrival();
+        true
+    }
+
+    fn advance_fully(&mut self, exports: &Exports<V>, now: SharedInstant, cache: &mut ErrorCache<V>) {
         if now <= self.until {
             return;
         }
@@ -314,6 +377,7 @@ impl<V: Planar> Pair<V> {
     }
 
     /// A copy with this id, larger than all before, was sent at `at` and arrives at `expected`.
+    #[inline]
     pub(super) fn depart(
         &mut self,
         exports: &Exports<V>,
@@ -329,7 +393,11 @@ impl<V: Planar> Pair<V> {
         let expected = expected.max(at);
         self.next_copy = id.next();
         self.last_sent = self.last_sent.max(Some(at));
-        if expected > self.until {
+        if expected > self.until && self.copies.is_empty() {
+            let status = CopyStatus::Expected(expected);
+            self.copies.push_back(SentCopy { id, index, sent_at: at, status });
+            self.summary = CopySummary::of_expected(at, CopyArrival { at: expected, index });
+        } else if expected > self.until {
             // After all that is booked: nothing to correct.
             self.copies.push_back(SentCopy {
                 id,
@@ -359,6 +427,15 @@ impl<V: Planar> Pair<V> {
         }
     }
 
+    /// The place of a copy. Mostly it is the only one.
+    #[inline]
+    fn position(&self, id: CopyId) -> Option<usize> {
+        match self.copies.front() {
+            Some(oldest) if oldest.id == id => Some(0),
+            _ => self.copies.binary_search_by_key(&id, |copy| copy.id).ok(),
+        }
+    }
+
     /// When a copy was sent; `None` if that is forgotten.
     pub(super) fn departure(&self, id: CopyId) -> Result<Option<SharedInstant>, NeverSent> {
         if id >= self.next_copy {
@@ -369,6 +446,7 @@ impl<V: Planar> Pair<V> {
     }
 
     /// The receiver says that a copy arrived. False if that cannot be, or is no news.
+    #[inline]
     pub(super) fn arrive(
         &mut self,
         exports: &Exports<V>,
@@ -376,18 +454,36 @@ impl<V: Planar> Pair<V> {
         received_at: SharedInstant,
         cache: &mut ErrorCache<V>,
     ) -> bool {
-        let Ok(position) = self.copies.binary_search_by_key(&id, |copy| copy.id) else { return false };
+        // Mostly it is the only one, and after all that is booked.
+        if self.copies.len() == 1
+            && let Some(copy) = self.copies.front_mut().filter(|copy| copy.id == id)
+            && let CopyStatus::Expected(at) = copy.status
+            && at.min(received_at) > self.until
+            && received_at >= copy.sent_at
+        {
+            copy.status = CopyStatus::Arrived(received_at);
+            self.summary.only_arrives(CopyArrival { at: received_at, index: copy.index });
+            self.last_acknowledged = self.last_acknowledged.max(Some(received_at));
+            return true;
+        }
+        self.arrive_among_others(exports, id, received_at, cache)
+    }
+
+    fn arrive_among_others(
+        &mut self,
+        exports: &Exports<V>,
+        id: CopyId,
+        received_at: SharedInstant,
+        cache: &mut ErrorCache<V>,
+    ) -> bool {
+        let Some(position) = self.position(id) else { return false };
         let copy = self.copies[position];
         if !copy.status.is_open() || received_at < copy.sent_at {
             return false;
         }
         self.last_acknowledged = self.last_acknowledged.max(Some(received_at));
         match copy.status {
-            // Mostly it is the only one, and after all that is booked, or booked rightly.
-            CopyStatus::Expected(at) if self.copies.len() == 1 && at.min(received_at) > self.until => {
-                self.copies[0].status = CopyStatus::Arrived(received_at);
-                self.summary.only_arrives(CopyArrival { at: received_at, index: copy.index });
-            }
+            // The only one, and booked rightly.
             CopyStatus::Expected(at)
                 if self.copies.len() == 1 && at == received_at && Some(copy.index) == self.belief =>
             {
@@ -443,6 +539,11 @@ impl<V: Planar> Pair<V> {
         }
     }
 
+    #[inline]
+    pub(super) fn claim_weight(&self) -> f64 {
+        claim_weight(self.instantaneous, self.last_sent)
+    }
+
     /// The part of the accumulated error before the last acknowledged arrival.
     pub(super) fn settled(&self, exports: &Exports<V>) -> f64 {
         let Some(acknowledged) = self.last_acknowledged else { return 0.0 };
@@ -465,6 +566,11 @@ impl<V: Planar> Pair<V> {
             exports.is_exact(index, at, at)
                 || self.exported(exports, index).is_some_and(|it| exports.distance(it, at) <= tolerance)
         })
+    }
+
+    /// Whether it has acknowledged the newest DR vector.
+    pub(super) fn has_confirmed_newest(&self, exports: &Exports<V>) -> bool {
+        self.base.max(self.summary.newest_reported) >= exports.newest_index()
     }
 
     /// The DR vector that it will follow in the end, if nothing more is sent.
@@ -565,6 +671,12 @@ impl<V: Planar> Pair<V> {
         self.until = now;
         self.belief = self.belief.max(Some(arrival.index));
         self.instantaneous = 0.0;
+        self.pass_arrival();
+    }
+
+    /// The only copy has arrived. It is history if the arrival is acknowledged.
+    #[inline]
+    fn pass_arrival(&mut self) {
         if self.summary.is_history_ahead {
             self.fold_all();
         } else {
@@ -627,7 +739,7 @@ impl<V: Planar> Pair<V> {
     /// All copies have arrived and are booked: the receiver follows the newest.
     fn fold_all(&mut self) {
         self.base = self.base.max(self.summary.newest);
-        self.copies.clear();
+        self.copies.truncate(0);
         self.summary = CopySummary::default();
     }
 
@@ -806,6 +918,7 @@ impl<V: Planar> Pair<V> {
     }
 
     /// Keeps the base once the exported path is about to forget it.
+    #[inline]
     fn keep_base(&mut self, exports: &Exports<V>) {
         let Some(exported) = self.base.and_then(|base| exports.get_if_old(base)) else { return };
         if self.base_kept.as_ref().is_none_or(|kept| kept.index != exported.index) {

@@ -4,6 +4,7 @@
 //! * [`SentPackets`], at the sender of DR vectors: the copies and the nonce of each datagram.
 //!   [`SentPackets::settle`] says what feedback proves, and
 //!   [`Dispatcher::on_feedback`](crate::schedule::Dispatcher::on_feedback) books that.
+//!   [`SentPackets::loss`] says how much the link loses.
 //! * [`ReceiptBook`], at the receiver: unconfirmed receipts, repeated in every feedback message
 //!   until the sender confirms them.
 //!
@@ -40,9 +41,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod loss_estimate;
 mod receipt_book;
 mod sent_packets;
 
+pub use loss_estimate::LossEstimate;
 pub use receipt_book::ReceiptBook;
 pub use sent_packets::{ArrivedPacket, Refused, SentPackets, Settled};
 

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use super::{PACKETS_MAX, REMEMBERED};
+use super::{LossEstimate, PACKETS_MAX, REMEMBERED};
 use crate::ledger::CopyRange;
 use crate::number::{PacketNumber, WirePacketNumber};
 use crate::random::Random;
@@ -34,6 +34,10 @@ pub struct SentPackets<C = ()> {
     newest_proven: Option<PacketNumber>,
     judged: PacketNumber,
     lost: u64,
+    /// Loss among the datagrams from the first proven one on: a receiver does not acknowledge what
+    /// comes before its clock is ready.
+    loss: LossEstimate,
+    first_proven: Option<PacketNumber>,
     /// Datagrams that the last feedback proved to have arrived.
     arrived: Vec<ArrivedPacket<C>>,
 }
@@ -143,6 +147,8 @@ impl<C> SentPackets<C> {
             newest_proven: None,
             judged: PacketNumber(0),
             lost: 0,
+            loss: LossEstimate::default(),
+            first_proven: None,
             arrived: Vec::new(),
         }
     }
@@ -182,6 +188,11 @@ impl<C> SentPackets<C> {
     /// Returns how many datagrams with a receipt wanted count as lost now.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Returns how much the link has lost lately, of the datagrams that want a receipt.
+    pub fn loss(&self) -> &LossEstimate {
+        &self.loss
     }
 
     /// Confirms a received datagram in the headers to come. [`settle`](Self::settle) calls this
@@ -226,9 +237,14 @@ impl<C> SentPackets<C> {
         while self.judged.0 + Self::OVERTAKEN <= newest.0 {
             let index = self.index_of(self.judged).expect("not older than the oldest remembered");
             let packet = &mut self.packets[index];
-            if packet.fate == Fate::Open && packet.wants_receipt {
+            let is_lost = packet.fate == Fate::Open && packet.wants_receipt;
+            if is_lost {
                 packet.fate = Fate::Lost;
                 lost += 1;
+            }
+            let is_measured = self.first_proven.is_some_and(|first| self.judged >= first);
+            if is_measured && (is_lost || packet.fate == Fate::Proven) {
+                self.loss.on_judged(is_lost);
             }
             self.judged = self.judged.next();
         }
@@ -270,13 +286,20 @@ impl<C: Default> SentPackets<C> {
             if !matches!(packet.fate, Fate::Open | Fate::Lost) {
                 continue;
             }
-            self.lost -= u64::from(packet.fate == Fate::Lost);
+            if packet.fate == Fate::Lost {
+                self.lost -= 1;
+                if self.first_proven.is_some_and(|first| receipt.packet >= first) {
+                    self.loss.on_late();
+                }
+            }
             self.open -= 1;
             packet.fate = Fate::Proven;
             let content = std::mem::take(&mut packet.content);
             let (copies, received_at) = (packet.copies, receipt.received_at);
             self.arrived.push(ArrivedPacket { copies, received_at, content });
         }
+        self.first_proven =
+            self.first_proven.or_else(|| feedback.receipts.first().map(|receipt| receipt.packet));
         self.newest_proven = self.newest_proven.max(feedback.receipts.last().map(|receipt| receipt.packet));
         let lost = self.count_losses();
         let complete_until = feedback.is_complete.then_some(feedback.header.sent_at);

@@ -9,8 +9,10 @@ pub struct Broadcast;
 
 impl<V: Planar> Scheduler<V> for Broadcast {
     fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
-        for candidate in context.candidates {
-            claims.send(context, candidate.receiver, context.now, candidate.weight());
-        }
+        claims.send_to_all(context);
+    }
+
+    fn needs_candidates(&self) -> bool {
+        false
     }
 }

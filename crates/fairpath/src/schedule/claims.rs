@@ -1,6 +1,9 @@
 use super::deadlines::{Deadlines, NEVER};
+use super::dispatcher::DepartureKind;
+use super::shared_claims::{SharedClaim, SharedClaims};
 use super::small_list::SmallList;
 use super::{DecisionContext, Departure};
+use crate::ledger::claim_weight;
 use crate::number::{EntityId, ReceiverId};
 use crate::time::{SharedInstant, Span};
 use crate::vector::Planar;
@@ -36,6 +39,8 @@ const _: () = assert!(size_of::<Claim>() <= 48, "a trigger makes one for every r
 pub struct Claims {
     deadlines: Deadlines<SmallList<WaitingClaim>>,
     len: usize,
+    /// What every receiver is sent. The dispatcher gives each receiver its part.
+    pub(super) shared: SharedClaims,
     /// The due claims and their order. Reused from poll to poll.
     due: Vec<Claim>,
     places: Vec<u64>,
@@ -63,6 +68,26 @@ impl Claims {
         self.insert(Claim { entity: context.entity, receiver, due, weight, delay: None, generated_at });
     }
 
+    /// Sends the context's DR vector to all receivers of the entity now, as [`send`](Self::send)
+    /// does for each, with the default weight ([`Candidate::weight`](super::Candidate::weight)).
+    ///
+    /// Costs the same for any number of receivers, unless most receivers do not see the entity.
+    pub fn send_to_all<V: Planar>(&mut self, context: &DecisionContext<'_, V>) {
+        let (entity, due, generated_at) = (context.entity, context.now, context.vector.generated_at);
+        let receivers = self.shared.receivers();
+        if receivers > 0 && 2 * context.ledger.page_count() >= receivers {
+            self.shared.push(SharedClaim { entity, generated_at, due });
+        } else if !context.candidates.is_empty() {
+            for candidate in context.candidates {
+                self.send(context, candidate.receiver, due, candidate.weight());
+            }
+        } else {
+            for (receiver, standing) in context.ledger.standings() {
+                self.send(context, receiver, due, claim_weight(standing.instantaneous, standing.last_sent));
+            }
+        }
+    }
+
     /// Keeps the context's DR vector for `receiver` without a due instant, replacing any waiting
     /// claim, until [`send_waiting_now`](Self::send_waiting_now) or
     /// [`discard_waiting`](Self::discard_waiting).
@@ -82,14 +107,14 @@ impl Claims {
         self.add_at(place, claim);
     }
 
-    /// Returns the number of waiting claims, due or not.
+    /// Returns the number of waiting claims, due or not. One for all receivers counts as one.
     pub fn len(&self) -> usize {
-        self.len
+        self.len + self.shared.len()
     }
 
     /// Returns whether no claim waits.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Removes all waiting claims about the context's entity, except overdue ones.
@@ -115,17 +140,20 @@ impl Claims {
 
     /// Returns whether a claim waits for this receiver about this entity.
     pub fn is_waiting(&self, entity: EntityId, receiver: ReceiverId) -> bool {
-        self.waits_for(receiver).any(|waiting| waiting.claim.entity == entity && !waiting.is_overdue)
+        self.is_shared_with(receiver, |claim| claim.entity == entity)
+            || self.waits_for(receiver).any(|waiting| waiting.claim.entity == entity && !waiting.is_overdue)
     }
 
     /// Returns when the next claim is due.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        self.deadlines.first_due()
+        self.deadlines.first_due().into_iter().chain(self.shared.first_due()).min()
     }
 
-    /// When the next claim of this receiver is due.
-    pub(super) fn due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        Some(self.deadlines.due(self.deadlines.position(receiver)?))
+    /// When the next claim of the receiver at `place` is due; [`NEVER`] if there is none.
+    pub(super) fn due(&self, receiver: ReceiverId, place: usize) -> SharedInstant {
+        let own = if self.len == 0 { None } else { self.deadlines.position(receiver) };
+        let own = own.map_or(NEVER, |own| self.deadlines.due(own));
+        self.shared.due(place).map_or(own, |due| due.min(own))
     }
 
     /// Removes and returns the due claims of `receiver`, or of all receivers, the largest weight
@@ -171,23 +199,36 @@ impl Claims {
         now: SharedInstant,
         departures: &mut Vec<Departure>,
     ) {
+        if self.len == 0 {
+            return;
+        }
         let place = self.deadlines.position(receiver).filter(|place| self.deadlines.due(*place) <= now);
         let Some(place) = place else { return };
         self.due.clear();
         let left = take_due(self.deadlines.row_mut(place), now, &mut self.due);
         self.deadlines.set_due(place, left.unwrap_or(NEVER));
         self.len -= self.due.len();
-        departures.extend(self.due.iter().map(|claim| Departure { claim: *claim, is_promise: false }));
+        departures
+            .extend(self.due.iter().map(|claim| Departure { claim: *claim, kind: DepartureKind::Claim }));
     }
 
-    /// Whether any claim for this receiver waits.
+    /// Whether any claim for this receiver waits, except those for all.
     pub(super) fn has_any(&self, receiver: ReceiverId) -> bool {
         self.len > 0 && self.waits_for(receiver).next().is_some()
     }
 
     /// Whether a claim for this receiver about this entity is due.
     pub(super) fn is_due(&self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) -> bool {
-        self.waits_for(receiver).any(|waiting| waiting.claim.entity == entity && waiting.claim.due <= now)
+        self.is_shared_with(receiver, |claim| claim.entity == entity && claim.due <= now)
+            || self
+                .waits_for(receiver)
+                .any(|waiting| waiting.claim.entity == entity && waiting.claim.due <= now)
+    }
+
+    /// Whether such a claim for all receivers waits for this one.
+    fn is_shared_with(&self, receiver: ReceiverId, is_it: impl Fn(&SharedClaim) -> bool) -> bool {
+        let place = self.shared.find(receiver).filter(|place| self.shared.has_any(*place));
+        place.is_some_and(|place| self.shared.waiting(place).any(is_it))
     }
 
     /// Puts back a claim that did not fit, unless a newer one waits by now.
@@ -220,6 +261,9 @@ impl Claims {
     /// Removes all claims for a receiver.
     pub fn forget(&mut self, receiver: ReceiverId) {
         self.len -= self.deadlines.remove(receiver).map_or(0, |list| list.len());
+        if let Some(place) = self.shared.find(receiver) {
+            self.shared.clear(place);
+        }
     }
 
     /// Clears the deadlines of the receivers whose lists were emptied.
@@ -236,6 +280,7 @@ impl Claims {
         self.deadlines.position(receiver).into_iter().flat_map(|place| self.deadlines.row(place).iter())
     }
 
+    /// Changes the lists of all candidates that have a claim about the context's entity.
     fn change_all<V: Planar>(
         &mut self,
         context: &DecisionContext<'_, V>,
@@ -245,7 +290,11 @@ impl Claims {
             if self.len == 0 {
                 return;
             }
-            self.change_if_any(candidate.receiver, &mut change);
+            let Some(place) = self.deadlines.find(candidate.receiver) else { continue };
+            // Most wait for other entities only.
+            if self.deadlines.row(place).iter().any(|waiting| waiting.claim.entity == context.entity) {
+                self.change_at(place, &mut change);
+            }
         }
     }
 

@@ -2,14 +2,16 @@ use super::account::Fading;
 use super::deadlines::NEVER;
 use super::entity_table::EntityTable;
 use super::liveness::{Liveness, Promise};
-use super::open_copies::{FoundCopy, OpenCopies, OpenCopy};
+use super::open_copies::{FoundCopy, OpenCopies};
 use super::receipt_trust::{Booking, ReceiptAudit, ReceiptTrust};
 use super::recent_vectors::RecentVectors;
+use super::redundancy::{CopyPlan, Repeats};
 use super::responsiveness::Responsiveness;
+use super::shared_claims::SharedClaim;
 use super::watches::{Pace, Watch, WatchRow};
-use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler};
+use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler, WaitingCopy};
 use crate::clock::DelayEstimate;
-use crate::directory::Directory;
+use crate::directory::{Directory, Walk};
 use crate::dr_vector::DrVector;
 use crate::ledger::{CopyId, CopyRange, Ledger, Standing};
 use crate::link::{Refused, Settled};
@@ -65,8 +67,20 @@ impl DispatcherConfig {
 pub struct Departure {
     /// The receiver and the DR vector, which [`Dispatcher::vector`] returns.
     pub claim: Claim,
-    /// Whether the copy is sent for [`Liveness`] instead of for a claim of the scheduler.
-    pub is_promise: bool,
+    /// Why the copy is sent.
+    pub kind: DepartureKind,
+}
+
+/// Why a copy is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DepartureKind {
+    /// The scheduler claimed it, or a lost copy is sent again.
+    Claim,
+    /// [`Liveness`] or the pace of the entity's class wants it.
+    Promise,
+    /// The same DR vector was sent a moment ago, and the link loses datagrams ([`CopyPlan`]). It
+    /// costs the scheduler's budget nothing: the byte budget of its receiver pays for it.
+    Repeat,
 }
 
 /// The result of feedback that was believed.
@@ -119,6 +133,19 @@ pub(super) struct EntityRecord<V: Planar> {
     /// Since when the exported path has changed only by heartbeats.
     pub(super) steady_since: SharedInstant,
     pace: Option<Pace>,
+    /// The last departure of a copy, for the next receiver of the same DR vector.
+    departure: Option<EntityDeparture>,
+}
+
+/// What a departure means to all receivers that are sent the same DR vector at the same instant.
+#[derive(Clone, Copy, Debug)]
+struct EntityDeparture {
+    claimed: SharedInstant,
+    at: SharedInstant,
+    /// When the DR vector was generated that leaves for this claim.
+    generated_at: SharedInstant,
+    /// When the pair is next looked at.
+    look_at: SharedInstant,
 }
 
 #[derive(Debug)]
@@ -128,11 +155,41 @@ pub(super) struct ReceiverRecord {
     pub(super) responsiveness: Responsiveness,
     copies: OpenCopies,
     watches: WatchRow,
+    /// Boxed like the audit: most links lose nothing.
+    repeats: Box<Repeats>,
     /// Boxed, because a trigger walks over all receivers and rarely needs it.
     audit: Box<ReceiptAudit>,
 }
 
 impl<V: Planar> EntityRecord<V> {
+    /// The departure of the DR vector that was claimed by its generation time.
+    #[inline]
+    fn departure(
+        &mut self,
+        claimed: SharedInstant,
+        at: SharedInstant,
+        config: &DispatcherConfig,
+    ) -> EntityDeparture {
+        match self.departure {
+            Some(known) if known.claimed == claimed && known.at == at => known,
+            _ => *self.departure.insert(self.new_departure(claimed, at, config)),
+        }
+    }
+
+    fn new_departure(
+        &self,
+        claimed: SharedInstant,
+        at: SharedInstant,
+        config: &DispatcherConfig,
+    ) -> EntityDeparture {
+        let generated_at = self.recent.get(claimed).generated_at;
+        let look_at = config.liveness.as_ref().map_or(NEVER, |liveness| {
+            liveness.next_look(self.steady_since, at, generated_at + config.horizon)
+        });
+        let look_at = self.pace.map_or(look_at, |pace| look_at.min(at + pace.interval_max));
+        EntityDeparture { claimed, at, generated_at, look_at }
+    }
+
     /// A claim to send the newest DR vector at once.
     fn newest_for(&self, receiver: ReceiverId, weight: f64, now: SharedInstant) -> Claim {
         let DrVector { entity, generated_at, .. } = *self.recent.newest();
@@ -141,6 +198,12 @@ impl<V: Planar> EntityRecord<V> {
 }
 
 impl ReceiverRecord {
+    /// When a copy may be due for liveness, by an entity's pace or as a repeat.
+    #[inline]
+    fn look_at(&self) -> SharedInstant {
+        self.watches.earliest().min(self.repeats.earliest())
+    }
+
     /// The expected delay: by receipts or, without any, by the transport's round trips.
     #[inline]
     fn likely_delay(&self) -> Option<Span> {
@@ -182,8 +245,10 @@ impl<V: Planar> Dispatcher<V> {
             responsiveness: Responsiveness::default(),
             copies: OpenCopies::new(self.next_copy),
             watches: WatchRow::default(),
+            repeats: Box::default(),
             audit: Box::default(),
         });
+        self.claims.shared.join(receiver);
         let entities: Vec<EntityId> = self.entities.ids().map(|(entity, _)| entity).collect();
         for entity in entities {
             self.show(entity, receiver, now);
@@ -197,6 +262,7 @@ impl<V: Planar> Dispatcher<V> {
         }
         self.receivers.remove(receiver);
         self.claims.forget(receiver);
+        self.claims.shared.leave(receiver);
         self.scheduler.on_removed(Removed::Receiver(receiver));
         for entity in self.entities.values_mut() {
             entity.ledger.leave(receiver);
@@ -215,6 +281,10 @@ impl<V: Planar> Dispatcher<V> {
     /// Adds the entity to a receiver's scope.
     pub fn show(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
         let Some(slot) = self.entities.slot(entity) else { return };
+        if let Some(place) = self.receivers.find(receiver) {
+            // What was cut before is not for a receiver that sees the entity only now.
+            self.own_shared_claims(place);
+        }
         let (Some(shown), Some(record)) = (self.entities.at_mut(slot), self.receivers.get_mut(receiver))
         else {
             return;
@@ -244,11 +314,20 @@ impl<V: Planar> Dispatcher<V> {
         let Some(slot) = self.entities.slot(entity) else { return };
         let Some(entity) = self.entities.at_mut(slot) else { return };
         entity.pace = Some(pace);
+        entity.departure = None;
         self.has_interval_min |= pace.interval_min > Span::ZERO;
         for receiver in entity.ledger.receivers() {
             if let Some(record) = self.receivers.get_mut(receiver) {
                 record.watches.watch(slot, SharedInstant::from_micros(i64::MIN));
             }
+        }
+    }
+
+    /// Sets how DR vectors that are sent to this receiver from now on are repeated against loss.
+    /// Default: not at all.
+    pub(crate) fn set_copy_plan(&mut self, receiver: ReceiverId, plan: CopyPlan) {
+        if let Some(record) = self.receivers.get_mut(receiver) {
+            record.repeats.set_plan(plan);
         }
     }
 
@@ -265,18 +344,31 @@ impl<V: Planar> Dispatcher<V> {
         entity.recent.push(vector);
         if reason != TriggerReason::Heartbeat {
             entity.steady_since = now;
-        } else if self.config.liveness.is_some() {
-            // The entity continues on its path: a copy for liveness may be due at once.
-            let mut records = self.receivers.walk();
-            for receiver in entity.ledger.receivers() {
-                if let Some(record) = records.find(receiver) {
-                    record.watches.watch(slot, now);
-                }
-            }
         }
+        entity.departure = None;
+        let shared = self.claims.shared.end();
         self.decide(slot, Some(vector), now, |scheduler, context, random, claims| {
             scheduler.on_trigger(context, random, claims);
         });
+        let goes_to_all = self.claims.shared.end() > shared;
+        if reason == TriggerReason::Heartbeat && self.config.liveness.is_some() && !goes_to_all {
+            self.watch_all(slot, now);
+        }
+        if self.claims.shared.is_full() {
+            (0..self.receivers.len()).for_each(|place| self.own_shared_claims(place));
+        }
+    }
+
+    /// Looks at all pairs of an entity that continues on its path: a copy for liveness may be due
+    /// at once.
+    fn watch_all(&mut self, slot: usize, now: SharedInstant) {
+        let Some(entity) = self.entities.at(slot) else { return };
+        let mut records = self.receivers.walk();
+        for receiver in entity.ledger.receivers() {
+            if let Some(record) = records.find(receiver) {
+                record.watches.watch(slot, now);
+            }
+        }
     }
 
     /// Adds the entity of this DR vector, which all receivers see. Returns its slot.
@@ -284,7 +376,8 @@ impl<V: Planar> Dispatcher<V> {
         let mut ledger = Ledger::new(self.config.horizon);
         self.receivers.receivers().for_each(|receiver| ledger.join(receiver, now));
         let recent = RecentVectors::new(vector);
-        let record = EntityRecord { ledger, recent, index: 0, steady_since: now, pace: None };
+        let record =
+            EntityRecord { ledger, recent, index: 0, steady_since: now, pace: None, departure: None };
         let slot = self.entities.insert(vector.entity, record);
         for record in self.receivers.values_mut() {
             record.watches.show(slot, now);
@@ -308,36 +401,39 @@ impl<V: Planar> Dispatcher<V> {
             None => 0..self.receivers.len(),
         };
         for place in places {
+            self.own_shared_claims(place);
             self.promise(place, now, &mut promised);
         }
         let claimed = self.claims.drain_due(receiver, now);
         let mut departures = Vec::with_capacity(claimed.len() + promised.len());
-        departures.extend(claimed.map(|claim| Departure { claim, is_promise: false }));
+        departures.extend(claimed.map(|claim| Departure { claim, kind: DepartureKind::Claim }));
         departures.append(&mut promised);
         departures
     }
 
     /// Collects the copies to send now to `receiver`, at most one of each entity, in the order of
-    /// entity ids. Copies that may not leave yet stay.
+    /// entity ids, at most `repeats_max` of them repeats. Copies that may not leave yet stay.
     pub(crate) fn poll_packet(
         &mut self,
         receiver: ReceiverId,
         now: SharedInstant,
+        repeats_max: usize,
         departures: &mut Vec<Departure>,
     ) {
         departures.clear();
         self.handle_deadline(now);
         let Some(place) = self.receivers.find(receiver) else { return };
         self.promise(place, now, departures);
+        self.move_shared_claims(place, departures);
         self.claims.move_due(receiver, now, departures);
         if self.has_interval_min {
             self.hold_early(place, now, departures);
         }
+        self.repeat(place, now, repeats_max, departures);
         let is_in_order = departures.is_sorted_by(|one, other| one.claim.entity < other.claim.entity);
         if !is_in_order {
             // Of two copies of one entity the newer; of two equal ones the scheduler's.
-            departures
-                .sort_by_key(|it| (it.claim.entity, std::cmp::Reverse(it.claim.generated_at), it.is_promise));
+            departures.sort_by_key(|it| (it.claim.entity, std::cmp::Reverse(it.claim.generated_at), it.kind));
             departures.dedup_by_key(|departure| departure.claim.entity);
         }
     }
@@ -345,15 +441,16 @@ impl<V: Planar> Dispatcher<V> {
     /// Returns when [`poll_departures`](Self::poll_departures) may next return something, unless an
     /// event comes first.
     pub fn poll_deadline(&self) -> Option<SharedInstant> {
-        let looks = self.receivers.values().map(|record| record.watches.earliest()).min();
+        let looks = self.receivers.values().map(ReceiverRecord::look_at).min();
         let looks = looks.filter(|at| *at < NEVER);
         [self.claims.poll_deadline(), self.scheduler.poll_deadline(), looks].into_iter().flatten().min()
     }
 
     /// Returns when there may be a copy for this receiver, unless an event comes first.
     pub fn next_due(&self, receiver: ReceiverId) -> Option<SharedInstant> {
-        let look_at = self.receivers.get(receiver).map_or(NEVER, |record| record.watches.earliest());
-        let due = self.claims.due(receiver).map_or(look_at, |due| due.min(look_at));
+        let place = self.receivers.find(receiver)?;
+        let look_at = self.receivers.at(place).map_or(NEVER, ReceiverRecord::look_at);
+        let due = self.claims.due(receiver, place).min(look_at);
         let due = self.scheduler.poll_deadline().map_or(due, |deadline| deadline.min(due));
         Some(due).filter(|due| *due < NEVER)
     }
@@ -371,17 +468,28 @@ impl<V: Planar> Dispatcher<V> {
         self.generated
     }
 
-    /// Returns a claim's weight for a receiver that has waited: it grows with the time since the
-    /// last copy.
-    pub(crate) fn urgency(&self, claim: &Claim, now: SharedInstant) -> f64 {
-        let watch = self.entities.slot(claim.entity).zip(self.receivers.get(claim.receiver));
-        let watch = watch.and_then(|(slot, record)| record.watches.get(slot));
-        watch.map_or(claim.weight, |watch| watch.urgency(claim.weight, now))
+    /// Returns how early a copy leaves that does not fit beside the others (the scheduler's rank),
+    /// and the time since the last copy about its entity. Repeats come last.
+    pub(crate) fn rank(&self, departure: &Departure, now: SharedInstant) -> (f64, Span) {
+        let claim = &departure.claim;
+        if departure.kind == DepartureKind::Repeat {
+            return (f64::NEG_INFINITY, Span::ZERO);
+        }
+        let slot = self.entities.slot(claim.entity);
+        let entity = slot.and_then(|slot| self.entities.at(slot));
+        let record = self.receivers.get(claim.receiver);
+        let Some(((slot, entity), record)) = slot.zip(entity).zip(record) else {
+            return (claim.weight, Span::ZERO);
+        };
+        let silence = record.watches.get(slot).map_or(Span::ZERO, |watch| watch.silence(now));
+        let delay = record.likely_delay();
+        let rank = self.scheduler.rank(&WaitingCopy { claim, ledger: &entity.ledger, silence, delay, now });
+        (rank, silence)
     }
 
     /// Puts back a departure that did not fit into the packet. It waits, unless a newer claim does.
     pub fn put_back(&mut self, departure: Departure) {
-        if !departure.is_promise {
+        if departure.kind == DepartureKind::Claim {
             self.claims.put_back(departure.claim);
         }
     }
@@ -389,11 +497,10 @@ impl<V: Planar> Dispatcher<V> {
     /// Books a sent copy, at this cost in the budget's unit. Returns the id for its receipt.
     pub fn on_departed(&mut self, claim: &Claim, at: SharedInstant, cost: f64) -> Option<CopyId> {
         let place = self.receivers.find(claim.receiver)?;
+        self.own_shared_claims(place);
         self.forget_repeated(claim);
-        let delay = self.receivers.at_mut(place).likely_delay();
-        let copy = self.depart(claim, (place, delay), at, cost);
-        self.receivers.at_mut(place).watches.on_packet_departed();
-        copy
+        let copies = self.depart(place, std::iter::once((claim, DepartureKind::Claim)), at, cost);
+        copies.iter().next()
     }
 
     /// Books the copies of one packet, all to `receiver`.
@@ -404,20 +511,50 @@ impl<V: Planar> Dispatcher<V> {
         at: SharedInstant,
         cost: f64,
     ) -> CopyRange {
-        let mut copies = CopyRange::EMPTY;
-        let Some(place) = self.receivers.find(receiver) else { return copies };
-        let others_wait = self.claims.has_any(receiver);
-        let delay = self.receivers.at_mut(place).likely_delay();
-        for departure in departures {
-            if others_wait {
-                self.forget_repeated(&departure.claim);
-            }
-            if let Some(copy) = self.depart(&departure.claim, (place, delay), at, cost) {
-                copies.push(copy);
-            }
+        let Some(place) = self.receivers.find(receiver) else { return CopyRange::EMPTY };
+        self.own_shared_claims(place);
+        if self.claims.has_any(receiver) {
+            departures.iter().for_each(|departure| self.forget_repeated(&departure.claim));
         }
-        self.receivers.at_mut(place).watches.on_packet_departed();
-        copies
+        self.depart(place, departures.iter().map(|it| (&it.claim, it.kind)), at, cost)
+    }
+
+    /// Books the newest DR vector as sent to a receiver in the announcement of its entity, which
+    /// travels on a stream. [`on_announcement_confirmed`](Self::on_announcement_confirmed) is its
+    /// receipt: reports about datagrams say nothing about it.
+    pub(crate) fn on_announced(
+        &mut self,
+        entity: EntityId,
+        receiver: ReceiverId,
+        at: SharedInstant,
+    ) -> Option<CopyId> {
+        let slot = self.entities.slot(entity)?;
+        let claim = self.entities.at(slot)?.newest_for(receiver, 0.0, at);
+        let copy = self.on_departed(&claim, at, 1.0)?;
+        self.receivers.get_mut(receiver)?.copies.expect_no_report(copy);
+        Some(copy)
+    }
+
+    /// Books that a receiver has an announcement: it arrived when it was expected or, if the
+    /// confirmation comes later than that explains, at most `held` before the confirmation left.
+    pub(crate) fn on_announcement_confirmed(
+        &mut self,
+        receiver: ReceiverId,
+        copy: CopyId,
+        held: Span,
+        now: SharedInstant,
+    ) {
+        let Some(place) = self.receivers.find(receiver) else { return };
+        let from = self.receivers.at_mut(place);
+        let FoundCopy::Open(open) = from.copies.find(copy) else { return };
+        let (entity, sent_at) = (open.entity, open.sent_at);
+        from.copies.close(copy);
+        from.responsiveness.handle_receipts(1);
+        let delay = from.likely_delay().unwrap_or(Span::ZERO).max(Span::ZERO);
+        let arrived_at = (sent_at + delay).max(now - delay - held).min(now);
+        if let Some(entity) = self.entities.get_mut(entity) {
+            entity.ledger.book_arrival(copy, (receiver, place), arrived_at);
+        }
     }
 
     /// Removes the receiver's claims that are no newer than the DR vector of this one, which
@@ -428,30 +565,42 @@ impl<V: Planar> Dispatcher<V> {
         }
     }
 
-    /// Books a copy to the receiver at `place`, with this expected delay unless the claim has one.
-    fn depart(
+    /// Books the copies of one packet to the receiver at `place`.
+    fn depart<'a>(
         &mut self,
-        claim: &Claim,
-        (place, delay): (usize, Option<Span>),
+        place: usize,
+        departures: impl Iterator<Item = (&'a Claim, DepartureKind)>,
         at: SharedInstant,
         cost: f64,
-    ) -> Option<CopyId> {
-        let slot = self.entities.slot(claim.entity)?;
-        let entity = self.entities.at_mut(slot)?;
-        let record = self.receivers.at_mut(place);
-        let vector = entity.recent.get(claim.generated_at);
-        self.scheduler.on_departed(claim.entity, claim.receiver, at, cost);
-        let look_at = self.config.liveness.as_ref().map_or(NEVER, |liveness| {
-            liveness.next_look(entity.steady_since, at, vector.generated_at + self.config.horizon)
-        });
-        let look_at = entity.pace.map_or(look_at, |pace| look_at.min(at + pace.interval_max));
-        record.watches.on_departed(slot, at, look_at);
-        record.responsiveness.handle_departure(at);
-        let delay = claim.delay.or(delay).unwrap_or(Span::ZERO);
-        let copy = record.copies.next();
-        let expected = entity.ledger.book_departure(copy, (claim.receiver, place), vector, at, delay)?;
-        record.copies.push(claim.entity, at, expected);
-        Some(copy)
+    ) -> CopyRange {
+        let Self { config, scheduler, entities, receivers, .. } = self;
+        let receiver = receivers.receiver(place);
+        let record = receivers.at_mut(place);
+        let delay = record.likely_delay().unwrap_or(Span::ZERO);
+        let first = record.copies.begin_packet(at);
+        let mut count = 0;
+        for (claim, kind) in departures {
+            let Some(slot) = entities.slot(claim.entity) else { continue };
+            let Some(entity) = entities.at_mut(slot) else { continue };
+            let EntityDeparture { generated_at, look_at, .. } =
+                entity.departure(claim.generated_at, at, config);
+            let is_repeat = kind == DepartureKind::Repeat;
+            if !is_repeat {
+                count += 1;
+                scheduler.on_departed(claim.entity, receiver, at, cost);
+                record.watches.on_departed(slot, at, look_at);
+                if record.repeats.is_on() && generated_at == entity.recent.newest().generated_at {
+                    record.repeats.on_sent(claim.entity, generated_at, at);
+                }
+            }
+            let (copy, delay) = (record.copies.next(), claim.delay.unwrap_or(delay));
+            let booked = entity.ledger.book_departure(copy, (receiver, place), generated_at, at, delay);
+            if let Some(expected) = booked {
+                record.copies.push(claim.entity, at, expected, is_repeat);
+            }
+        }
+        record.responsiveness.handle_departures(count, at);
+        CopyRange::between(first, record.copies.next())
     }
 
     // ── feedback ──
@@ -514,19 +663,19 @@ impl<V: Planar> Dispatcher<V> {
             from.audit.handle_report(false);
             return (copies.len(), Booking::Impossible);
         };
-        let mut booked = 0;
+        let (mut booked, mut earning) = (0, 0);
         for copy in copies.iter() {
-            let FoundCopy::Open(OpenCopy { entity, .. }) = from.copies.find(copy) else { continue };
-            from.copies.close(copy);
-            let entity = self.entities.get_mut(entity);
-            let is_news = entity
-                .is_some_and(|entity| entity.ledger.book_arrival(copy, (receiver, place), report.believed));
+            let Some(closed) = from.copies.close(copy) else { continue };
+            let Some(entity) = self.entities.get_mut(closed.entity) else { continue };
+            let is_news = entity.ledger.book_arrival(copy, (receiver, place), report.believed);
             booked += usize::from(is_news);
+            // A repeat was not asked for, and earns no retransmission.
+            earning += usize::from(is_news && !closed.is_repeat);
         }
         if booked == 0 {
             return (copies.len(), Booking::NoNews);
         }
-        from.responsiveness.handle_receipts(booked);
+        from.responsiveness.handle_receipts(earning);
         from.audit.handle_report(report.is_credible);
         from.audit.handle_delay(report.said - sent_at, report.believed - sent_at, now - sent_at);
         from.delay.handle_sample(report.believed - sent_at);
@@ -620,6 +769,31 @@ impl<V: Planar> Dispatcher<V> {
 
     // ── steps ──
 
+    /// Moves what waits for all receivers and for the one at `place` to `departures`.
+    fn move_shared_claims(&mut self, place: usize, departures: &mut Vec<Departure>) {
+        if self.claims.shared.has_any(place) {
+            let receiver = self.receivers.receiver(place);
+            for shared in self.claims.shared.waiting(place) {
+                let SharedClaim { entity, generated_at, due } = *shared;
+                let known = self.entities.get(entity);
+                if let Some(weight) = known.and_then(|known| known.ledger.claim_weight((receiver, place))) {
+                    let claim = Claim { entity, receiver, due, weight, delay: None, generated_at };
+                    departures.push(Departure { claim, kind: DepartureKind::Claim });
+                }
+            }
+            self.claims.shared.clear(place);
+        }
+    }
+
+    /// Turns what waits for all receivers and for the one at `place` into claims of its own.
+    fn own_shared_claims(&mut self, place: usize) {
+        if self.claims.shared.has_any(place) {
+            let mut owned = Vec::new();
+            self.move_shared_claims(place, &mut owned);
+            owned.into_iter().for_each(|departure| self.claims.insert(departure.claim));
+        }
+    }
+
     fn forget_pair(&mut self, entity: EntityId, slot: usize, receiver: ReceiverId) {
         self.claims.forget_pair(entity, receiver);
         if let Some(record) = self.receivers.get_mut(receiver) {
@@ -650,19 +824,19 @@ impl<V: Planar> Dispatcher<V> {
     ) {
         let Some(entity) = self.entities.at_mut(slot) else { return };
         self.candidates.clear();
-        let mut account_secs: f64 = 0.0;
-        let mut fading = Fading::default();
-        let mut books = self.receivers.walk();
+        let mut accounts = AccountWalk {
+            books: self.receivers.walk(),
+            now,
+            counts: !entity.ledger.is_outdated(now),
+            fading: Fading::default(),
+            secs: 0.0,
+        };
         let candidates = &mut self.candidates;
         let is_guarded = self.config.trust.is_some();
-        let counts = !entity.ledger.is_outdated(now);
         let tell = |receiver, growth, mut standing: Standing| {
-            let Some(book) = books.find(receiver) else { return };
+            let Some(book) = accounts.add(receiver, growth) else { return };
             // A receiver that stays silent does not count as new forever.
             standing.has_acknowledged |= is_guarded && now - standing.joined > ReceiptTrust::SILENCE_MAX;
-            book.account.add(if counts { growth } else { 0.0 });
-            book.account.advance_with(now, &mut fading);
-            account_secs = account_secs.max(book.account.secs());
             candidates.push(Candidate {
                 receiver,
                 standing,
@@ -673,6 +847,11 @@ impl<V: Planar> Dispatcher<V> {
             });
         };
         match cut {
+            Some(vector) if !self.scheduler.needs_candidates() => {
+                entity.ledger.on_generated_and_grow(vector, now, |receiver, growth| {
+                    accounts.add(receiver, growth);
+                });
+            }
             Some(vector) => entity.ledger.on_generated_and_visit(vector, now, tell),
             None => entity.ledger.advance_and_visit(now, tell),
         }
@@ -683,7 +862,7 @@ impl<V: Planar> Dispatcher<V> {
             now,
             ledger: &entity.ledger,
             candidates: &self.candidates,
-            account_secs,
+            account_secs: accounts.secs,
         };
         ask(&mut *self.scheduler, &context, &mut self.random, &mut self.claims);
     }
@@ -708,12 +887,35 @@ impl<V: Planar> Dispatcher<V> {
             if due <= now {
                 let claim =
                     entity.newest_for(to, if entity.pace.is_some() { watch.weight() } else { 0.0 }, now);
-                promised.push(Departure { claim, is_promise: true });
+                promised.push(Departure { claim, kind: DepartureKind::Promise });
             }
             look_at
         });
         record.watches = watches;
         promised[before..].sort_by_key(|departure| departure.claim.entity);
+    }
+
+    /// Adds the repeats that leave now to the receiver at `place`: of DR vectors that are still the
+    /// newest, and that the receiver has not acknowledged.
+    fn repeat(
+        &mut self,
+        place: usize,
+        now: SharedInstant,
+        repeats_max: usize,
+        departures: &mut Vec<Departure>,
+    ) {
+        let Self { entities, receivers, .. } = self;
+        let receiver = receivers.receiver(place);
+        let wanted = |entity: EntityId, generated_at: SharedInstant| {
+            let entity = entities.get(entity)?;
+            let is_of_use =
+                entity.recent.newest().generated_at == generated_at && entity.ledger.awaits_newest(receiver);
+            is_of_use.then(|| Departure {
+                claim: entity.newest_for(receiver, 0.0, now),
+                kind: DepartureKind::Repeat,
+            })
+        };
+        receivers.at_mut(place).repeats.collect(now, repeats_max, wanted, departures);
     }
 
     /// Puts back the claims that the pace of their entities does not allow yet.
@@ -725,11 +927,33 @@ impl<V: Planar> Dispatcher<V> {
             let pace = entities.at(slot).and_then(|entity| entity.pace);
             let Some((pace, watch)) = pace.zip(record.watches.get(slot)) else { return true };
             let earliest = watch.earliest(&pace);
-            if earliest > now && !departure.is_promise {
+            if earliest > now && departure.kind == DepartureKind::Claim {
                 claims.put_back(Claim { due: departure.claim.due.max(earliest), ..departure.claim });
             }
             earliest <= now
         });
+    }
+}
+
+/// Adds the growth of one entity's errors to the accounts of all receivers.
+struct AccountWalk<'a> {
+    books: Walk<'a, ReceiverRecord>,
+    now: SharedInstant,
+    /// Whether errors about the entity count: not after all replicas have frozen.
+    counts: bool,
+    fading: Fading,
+    /// How many seconds the accounts cover at most.
+    secs: f64,
+}
+
+impl AccountWalk<'_> {
+    #[inline]
+    fn add(&mut self, receiver: ReceiverId, growth: f64) -> Option<&ReceiverRecord> {
+        let book = self.books.find(receiver)?;
+        book.account.add(if self.counts { growth } else { 0.0 });
+        book.account.advance_with(self.now, &mut self.fading);
+        self.secs = self.secs.max(book.account.secs());
+        Some(book)
     }
 }
 

@@ -18,9 +18,11 @@ impl EveryNth {
 impl<V: Planar> Scheduler<V> for EveryNth {
     fn on_trigger(&mut self, context: &DecisionContext<'_, V>, _random: &mut Random, claims: &mut Claims) {
         if context.index.is_multiple_of(self.n) {
-            for candidate in context.candidates {
-                claims.send(context, candidate.receiver, context.now, candidate.weight());
-            }
+            claims.send_to_all(context);
         }
+    }
+
+    fn needs_candidates(&self) -> bool {
+        false
     }
 }

@@ -56,7 +56,7 @@ impl Liveness {
     const DELAY_MAX: Span = Span::from_secs(1);
 
     fn half(&self) -> Span {
-        self.silence_max.scaled(0.5)
+        self.silence_max.halved()
     }
 
     /// The interval between repeats when time is short: all fit into half of the available time.
@@ -65,6 +65,7 @@ impl Liveness {
     }
 
     /// The first instant at which a copy can be due after a DR vector that freezes at `freezes_at`.
+    #[inline]
     pub(super) fn next_look(
         &self,
         steady_since: SharedInstant,
@@ -88,28 +89,47 @@ impl Liveness {
         let Some(standing) = ledger.standing(receiver) else { return Promise { due: later, look_at: later } };
         let silent_since = standing.last_sent.unwrap_or(standing.joined);
         let mut due = silent_since + self.silence_max;
+        let mut look_at = later;
 
-        // A repeat does not help a receiver that would freeze on it, or one that does not listen.
-        let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
-        let is_of_use = !is_outdated && !book.responsiveness.is_unresponsive(now);
-        if is_of_use && !ledger.has_confirmed(receiver, self.tolerance, now) {
+        // No repeat is due before this: whether one is of use is judged then.
+        let repeats_from = self.repeats_from(entity.steady_since, silent_since);
+        if repeats_from > now {
+            look_at = look_at.min(repeats_from);
+        } else if self.wants_repeat(ledger, receiver, book, now) {
             let is_under_way = ledger.distance_if_nothing_sent(receiver, now) <= self.tolerance;
             due = due.min(self.repeat_at(entity.steady_since, silent_since, delay, is_under_way));
         }
 
-        let mut look_at = later;
         if let Some(freezes_at) = ledger.freezes_at(receiver) {
             let way = delay.high().unwrap_or(Span::ZERO).min(Self::DELAY_MAX);
             let in_time = (freezes_at - way).max(silent_since + self.gap());
             let at = freezes_at + self.silence_max;
-            if !standing.has_newest && ledger.distance_if_nothing_sent(receiver, at) > self.tolerance {
-                due = due.min(in_time);
-            }
             if in_time > now {
                 look_at = look_at.min(in_time);
+            } else if !standing.has_newest && ledger.distance_if_nothing_sent(receiver, at) > self.tolerance {
+                due = due.min(in_time);
             }
         }
         Promise { due, look_at: due.min(look_at) }
+    }
+
+    /// Whether a receiver has not confirmed the path of a steady entity. A repeat does not help a
+    /// receiver that would freeze on it, or one that does not listen.
+    fn wants_repeat<V: Planar>(
+        &self,
+        ledger: &Ledger<V>,
+        receiver: ReceiverId,
+        book: &ReceiverRecord,
+        now: SharedInstant,
+    ) -> bool {
+        let is_outdated = ledger.newest_freezes_at().is_none_or(|freezes_at| now > freezes_at);
+        let is_of_use = !is_outdated && !book.responsiveness.is_unresponsive(now);
+        is_of_use && !ledger.has_confirmed(receiver, self.tolerance, now)
+    }
+
+    /// The first instant at which a repeat can be due.
+    fn repeats_from(&self, steady_since: SharedInstant, silent_since: SharedInstant) -> SharedInstant {
+        (steady_since + self.half()).max(silent_since + self.gap())
     }
 
     /// Whether a receiver that lost its newest copy is sent the newest DR vector: it is off without
@@ -135,8 +155,7 @@ impl Liveness {
         delay: &DelayEstimate,
         is_under_way: bool,
     ) -> SharedInstant {
-        let begin = steady_since + self.half();
-        let soonest = begin.max(silent_since + self.gap());
+        let soonest = self.repeats_from(steady_since, silent_since);
         if !is_under_way {
             return soonest;
         }

@@ -15,6 +15,11 @@
 //! | `probabilistic_budget` | each receiver by its share of errors and silence, by chance | Banavar 2005 3.4.1; one at a time: Aggarwal 2005 5.1 |
 //! | `deterministic_budget` | the same shares, in turns | Banavar 2005 3.4.2, Aggarwal 2005 5.2 |
 //! | `error_index` | the receivers whose error a copy reduces most, at a price, fairly | this project |
+//! | `queue` | every receiver, at every trigger; where bytes are short, in an order | this project |
+//!
+//! [`Queued`] is the scheduler of live servers: its budget is bytes, which the session counts for
+//! each client ([`Budget`](crate::session::Budget)). The budgets of the other schedulers count DR
+//! vectors per trigger. They reproduce the papers' experiments.
 
 mod account;
 mod broadcast;
@@ -31,11 +36,14 @@ mod liveness;
 mod open_copies;
 mod pair_table;
 mod probabilistic_budget;
+mod queue;
 mod receipt_trust;
 mod recent_vectors;
+mod redundancy;
 mod relative_error;
 mod responsiveness;
 mod scheduling;
+mod shared_claims;
 mod shares;
 mod small_list;
 mod trigger_budget;
@@ -46,13 +54,15 @@ pub use broadcast::Broadcast;
 pub use choice::{SchedulerChoice, UnknownScheduler};
 pub use claims::{Claim, Claims};
 pub use deterministic_budget::DeterministicBudget;
-pub use dispatcher::{Departure, Dispatcher, DispatcherConfig, FeedbackOutcome};
+pub use dispatcher::{Departure, DepartureKind, Dispatcher, DispatcherConfig, FeedbackOutcome};
 pub use error_index::{ErrorIndex, ErrorIndexConfig};
 pub use every_nth::EveryNth;
 pub use fixed_probability::FixedProbability;
 pub use liveness::Liveness;
 pub use probabilistic_budget::ProbabilisticBudget;
+pub use queue::{QueueOrder, Queued, UnknownOrder, WaitingCopy};
 pub use receipt_trust::{Booking, ReceiptTrust};
+pub use redundancy::CopyPlan;
 pub use relative_error::RelativeError;
 pub use scheduling::{Scheduling, Waiting};
 pub use shares::Weighting;
@@ -62,7 +72,7 @@ pub(crate) use watches::Pace;
 use std::fmt::Debug;
 
 use crate::dr_vector::DrVector;
-use crate::ledger::{Ledger, Standing};
+use crate::ledger::{Ledger, Standing, claim_weight};
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::time::{SharedInstant, Span};
@@ -74,6 +84,13 @@ use crate::vector::Planar;
 pub trait Scheduler<V: Planar>: Debug + Send {
     /// Handles a new DR vector: adds claims for it.
     fn on_trigger(&mut self, context: &DecisionContext<'_, V>, random: &mut Random, claims: &mut Claims);
+
+    /// Returns whether [`on_trigger`](Self::on_trigger) reads
+    /// [`candidates`](DecisionContext::candidates). Default: true. Without them a trigger costs
+    /// less for each receiver, and the list is empty.
+    fn needs_candidates(&self) -> bool {
+        true
+    }
 
     /// Handles the instant of [`poll_deadline`](Self::poll_deadline): adds or removes claims.
     /// Called once for every entity.
@@ -88,6 +105,13 @@ pub trait Scheduler<V: Planar>: Debug + Send {
     /// Handles a copy that was sent at `cost`, in the budget's unit: DR vectors or bytes. Also
     /// called for copies that the dispatcher sends on its own, so that the budget pays for them.
     fn on_departed(&mut self, _entity: EntityId, _receiver: ReceiverId, _at: SharedInstant, _cost: f64) {}
+
+    /// Returns how early a copy leaves that does not fit into its receiver's byte budget beside the
+    /// others: the highest rank leaves first. Only asked where bytes are short. Default: the weight
+    /// of the claim, which grows with the time since the last copy.
+    fn rank(&self, copy: &WaitingCopy<'_, V>) -> f64 {
+        copy.turn(copy.claim.weight)
+    }
 
     /// Handles a receiver that does not know the entity yet and is sent it from now on.
     fn on_joined(&mut self, _entity: EntityId, _receiver: ReceiverId, _now: SharedInstant) {}
@@ -120,7 +144,8 @@ pub struct DecisionContext<'a, V: Planar> {
     pub now: SharedInstant,
     /// Every receiver's error about this entity, up to now.
     pub ledger: &'a Ledger<V>,
-    /// The receivers that are sent this entity, ordered by id.
+    /// The receivers that are sent this entity, ordered by id. Empty for a scheduler that does not
+    /// [need](Scheduler::needs_candidates) them.
     pub candidates: &'a [Candidate],
     /// How many seconds the accounts cover: at most what their half-life remembers.
     pub account_secs: f64,
@@ -162,14 +187,7 @@ impl Candidate {
     /// fit into one packet goes first into a later one. A receiver that was never sent the entity
     /// has the largest weight.
     pub fn weight(&self) -> f64 {
-        let error = self.standing.instantaneous;
-        if self.is_new() {
-            f64::MAX
-        } else if error > 0.0 {
-            error
-        } else {
-            0.0
-        }
+        claim_weight(self.standing.instantaneous, self.standing.last_sent)
     }
 
     /// Returns the time since the last copy about this entity was sent to the receiver.

@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 
+use super::deadlines::NEVER;
 use crate::ledger::CopyId;
 use crate::number::EntityId;
 use crate::time::{SharedInstant, Span};
@@ -17,6 +18,8 @@ pub(super) struct OpenCopy {
     pub(super) entity: EntityId,
     /// Whether a report may still change it.
     is_open: bool,
+    /// Whether the same DR vector was sent before, against loss.
+    pub(super) is_repeat: bool,
     pub(super) sent_at: SharedInstant,
     /// When it is expected to arrive, or long ago if it counts as lost.
     expected: SharedInstant,
@@ -46,10 +49,21 @@ impl OpenCopies {
         self.first.plus(self.copies.len())
     }
 
-    #[inline]
-    pub(super) fn push(&mut self, entity: EntityId, sent_at: SharedInstant, expected: SharedInstant) {
+    /// Forgets what is closed or old before a packet leaves. Returns the id of its first copy.
+    pub(super) fn begin_packet(&mut self, sent_at: SharedInstant) -> CopyId {
         self.drop_first(|oldest| !oldest.is_open || sent_at - oldest.sent_at > Self::REMEMBERED);
-        self.copies.push_back(OpenCopy { entity, is_open: true, sent_at, expected });
+        self.next()
+    }
+
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        entity: EntityId,
+        sent_at: SharedInstant,
+        expected: SharedInstant,
+        is_repeat: bool,
+    ) {
+        self.copies.push_back(OpenCopy { entity, is_open: true, is_repeat, sent_at, expected });
     }
 
     #[inline]
@@ -62,12 +76,18 @@ impl OpenCopies {
         }
     }
 
-    /// No report changes this copy any more.
-    #[inline]
-    pub(super) fn close(&mut self, copy: CopyId) {
+    /// Reports that are complete say nothing about this copy.
+    pub(super) fn expect_no_report(&mut self, copy: CopyId) {
         if let Some(found) = copy.after(self.first).and_then(|place| self.copies.get_mut(place)) {
-            found.is_open = false;
+            found.expected = NEVER;
         }
+    }
+
+    /// No report changes this copy any more. Returns it, if it was open.
+    #[inline]
+    pub(super) fn close(&mut self, copy: CopyId) -> Option<OpenCopy> {
+        let found = self.copies.get_mut(copy.after(self.first)?)?;
+        std::mem::replace(&mut found.is_open, false).then_some(*found)
     }
 
     /// Adds the entities of open copies that were expected before `until`, in the order of ids.
@@ -115,7 +135,7 @@ mod tests {
         let ids: Vec<CopyId> = (0..4)
             .map(|number| {
                 let id = copies.next();
-                copies.push(EntityId(9 - number), at(number.into()), at(100 + i64::from(number)));
+                copies.push(EntityId(9 - number), at(number.into()), at(100 + i64::from(number)), false);
                 id
             })
             .collect();
@@ -134,7 +154,7 @@ mod tests {
         overdue.clear();
         copies.overdue(at(1_000), &mut overdue);
         assert_eq!(overdue, [EntityId(6)]);
-        copies.push(EntityId(1), at(60_000), at(60_000));
+        copies.begin_packet(at(60_000));
         assert!(matches!(copies.find(ids[3]), FoundCopy::Closed), "forgotten");
     }
 }

@@ -39,11 +39,12 @@ impl Responsiveness {
     /// The largest credit: 256 retransmissions, a long burst of lost datagrams.
     const CREDIT_MAX: u32 = 512;
 
-    pub(super) fn handle_departure(&mut self, at: SharedInstant) {
-        if self.unacknowledged == 0 {
+    /// This many copies were sent at once.
+    pub(super) fn handle_departures(&mut self, copies: usize, at: SharedInstant) {
+        if copies > 0 && self.unacknowledged == 0 {
             self.since = at;
         }
-        self.unacknowledged = self.unacknowledged.saturating_add(1);
+        self.unacknowledged = self.unacknowledged.saturating_add(copies as u32);
     }
 
     /// A receipt acknowledged this many copies for the first time.
@@ -77,7 +78,7 @@ mod tests {
         let mut responsiveness = Responsiveness::default();
         for copy in 0..8 {
             assert!(!responsiveness.is_unresponsive(at(60_000)), "after {copy} copies");
-            responsiveness.handle_departure(at(100 * copy));
+            responsiveness.handle_departures(1, at(100 * copy));
         }
         assert!(!responsiveness.is_unresponsive(at(3_000)) && responsiveness.is_unresponsive(at(3_001)));
         responsiveness.handle_receipts(1);

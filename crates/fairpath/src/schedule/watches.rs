@@ -21,11 +21,15 @@ pub(super) struct WatchRow {
     /// When each pair is looked at: [`NEVER`] if the receiver does not see the entity. Apart from
     /// the rest, because the earliest is looked for among all.
     look_at: Vec<SharedInstant>,
-    watches: Vec<Watch>,
-    /// The first of them, unless it is gone.
+    /// The first in each block of slots, and the first of all.
+    blocks: Vec<SharedInstant>,
     earliest: SharedInstant,
-    is_earliest_gone: bool,
+    watches: Vec<Watch>,
 }
+
+/// Slots of a block. Eight: a changed pair is compared with few others, and a receiver of a thousand
+/// entities has 125 blocks.
+const BLOCK: usize = 8;
 
 /// What the watch over one pair knows.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +41,7 @@ pub(super) struct Watch {
 
 impl Default for WatchRow {
     fn default() -> Self {
-        Self { look_at: Vec::new(), watches: Vec::new(), earliest: NEVER, is_earliest_gone: false }
+        Self { look_at: Vec::new(), blocks: Vec::new(), earliest: NEVER, watches: Vec::new() }
     }
 }
 
@@ -48,13 +52,13 @@ impl WatchRow {
         if self.watches.len() <= slot {
             self.watches.resize(slot + 1, watch);
             self.look_at.resize(slot + 1, NEVER);
+            self.blocks.resize(slot / BLOCK + 1, NEVER);
         }
         self.watches[slot] = watch;
     }
 
     pub(super) fn hide(&mut self, slot: usize) {
         self.set(slot, NEVER);
-        self.on_packet_departed();
     }
 
     #[inline]
@@ -64,14 +68,12 @@ impl WatchRow {
 
     /// Looks at a pair at `look_at`, or earlier if that was planned.
     pub(super) fn watch(&mut self, slot: usize, look_at: SharedInstant) {
-        if let Some(planned) = self.look_at.get_mut(slot) {
-            *planned = look_at.min(*planned);
-            self.earliest = self.earliest.min(look_at);
+        if self.look_at.get(slot).is_some_and(|planned| look_at < *planned) {
+            self.set(slot, look_at);
         }
     }
 
-    /// A copy left: the pair need not be looked at before `look_at`. Call
-    /// [`on_packet_departed`](Self::on_packet_departed) after all copies of a packet.
+    /// A copy left: the pair need not be looked at before `look_at`.
     #[inline]
     pub(super) fn on_departed(&mut self, slot: usize, now: SharedInstant, look_at: SharedInstant) {
         if let Some(watch) = self.watches.get_mut(slot) {
@@ -80,14 +82,8 @@ impl WatchRow {
         }
     }
 
-    #[inline]
-    pub(super) fn on_packet_departed(&mut self) {
-        if std::mem::take(&mut self.is_earliest_gone) {
-            self.earliest = self.look_at.iter().copied().fold(NEVER, SharedInstant::min);
-        }
-    }
-
     /// When the first pair is looked at.
+    #[inline]
     pub(super) fn earliest(&self) -> SharedInstant {
         self.earliest
     }
@@ -98,34 +94,50 @@ impl WatchRow {
         if self.earliest > now {
             return;
         }
-        let mut earliest = NEVER;
-        for (slot, look_at) in self.look_at.iter_mut().enumerate() {
-            if *look_at <= now {
-                *look_at = look(slot, &self.watches[slot]);
+        for block in 0..self.blocks.len() {
+            if self.blocks[block] > now {
+                continue;
             }
-            earliest = earliest.min(*look_at);
+            let first = block * BLOCK;
+            for (slot, look_at) in (first..).zip(slots_of(&mut self.look_at, block)) {
+                if *look_at <= now {
+                    *look_at = look(slot, &self.watches[slot]);
+                }
+            }
+            self.blocks[block] = earliest_of(slots_of(&mut self.look_at, block));
         }
-        (self.earliest, self.is_earliest_gone) = (earliest, false);
+        self.earliest = earliest_of(&self.blocks);
     }
 
     #[inline]
     fn set(&mut self, slot: usize, look_at: SharedInstant) {
         let Some(planned) = self.look_at.get_mut(slot) else { return };
-        self.is_earliest_gone |= *planned == self.earliest && look_at > self.earliest;
-        *planned = look_at;
-        self.earliest = self.earliest.min(look_at);
+        let before = std::mem::replace(planned, look_at);
+        let block = slot / BLOCK;
+        if look_at <= self.blocks[block] {
+            self.blocks[block] = look_at;
+            self.earliest = self.earliest.min(look_at);
+        } else if before == self.blocks[block] {
+            self.blocks[block] = earliest_of(slots_of(&mut self.look_at, block));
+            if before == self.earliest {
+                self.earliest = earliest_of(&self.blocks);
+            }
+        }
     }
 }
 
-impl Watch {
-    /// Time without a copy after which an entity's weight has doubled, if not all fit.
-    ///
-    /// 100 ms: a handful of packets. Much longer: light claims starve behind heavy ones. Much
-    /// shorter: weight hardly matters.
-    const WEIGHT_DOUBLES: Span = Span::from_millis(100);
-    /// Weight of a claim without weight: below any error that matters, but waiting increases it.
-    const WEIGHT_FLOOR: f64 = 1e-3;
+fn slots_of(look_at: &mut [SharedInstant], block: usize) -> &mut [SharedInstant] {
+    let end = look_at.len().min((block + 1) * BLOCK);
+    &mut look_at[block * BLOCK..end]
+}
 
+fn earliest_of(instants: &[SharedInstant]) -> SharedInstant {
+    // On plain numbers, which a compiler compares without branches.
+    let micros = instants.iter().map(|instant| instant.as_micros());
+    SharedInstant::from_micros(micros.fold(NEVER.as_micros(), i64::min))
+}
+
+impl Watch {
     /// The earliest instant at which a copy may leave.
     pub(super) fn earliest(&self, pace: &Pace) -> SharedInstant {
         if self.is_told { self.since + pace.interval_min } else { self.since }
@@ -141,17 +153,16 @@ impl Watch {
         if self.is_told { 0.0 } else { f64::MAX }
     }
 
-    /// A claim's weight, which grows with the time since the last copy.
-    pub(super) fn urgency(&self, weight: f64, now: SharedInstant) -> f64 {
-        let silence = (now - self.since).max(Span::ZERO);
-        let doublings = silence.as_secs_f64() / Self::WEIGHT_DOUBLES.as_secs_f64();
-        (weight.max(0.0) + Self::WEIGHT_FLOOR).min(f64::MAX / 1e9) * (1.0 + doublings)
+    /// The time since the last copy, or since the receiver began to see the entity.
+    pub(super) fn silence(&self, now: SharedInstant) -> Span {
+        (now - self.since).max(Span::ZERO)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     fn at(millis: i64) -> SharedInstant {
         SharedInstant::from_millis(millis)
@@ -181,11 +192,43 @@ mod tests {
         row.watch(3, at(500));
         assert_eq!(looked_at(&mut row, 500), [3]);
         row.on_departed(1, at(600), at(2_000));
-        row.on_packet_departed();
         assert_eq!(row.earliest(), at(1_500), "it was 1000 before the copy left");
         row.hide(3);
         assert_eq!(looked_at(&mut row, 1_999), [0; 0]);
         assert_eq!(looked_at(&mut row, 2_000), [1]);
+    }
+
+    #[test]
+    fn the_earliest_is_that_of_a_plain_list() {
+        let mut random = Random::from_seed(5);
+        let (mut row, mut plain) = (WatchRow::default(), vec![NEVER; 50]);
+        for slot in 0..plain.len() {
+            row.show(slot, at(0));
+        }
+        for step in 0..30_000 {
+            let slot = random.below(50) as usize;
+            let look_at = at(step + random.below(200) as i64);
+            match random.below(5) {
+                0 => {
+                    row.hide(slot);
+                    plain[slot] = NEVER;
+                }
+                1 => {
+                    row.watch(slot, look_at);
+                    plain[slot] = plain[slot].min(look_at);
+                }
+                2 => {
+                    let expected: Vec<usize> = (0..50).filter(|slot| plain[*slot] <= at(step)).collect();
+                    assert_eq!(looked_at(&mut row, step), expected, "in step {step}");
+                    expected.into_iter().for_each(|slot| plain[slot] = at(step + 1_000));
+                }
+                _ => {
+                    row.on_departed(slot, at(step), look_at);
+                    plain[slot] = look_at;
+                }
+            }
+            assert_eq!(Some(row.earliest()), plain.iter().copied().min(), "in step {step}");
+        }
     }
 
     #[test]
@@ -198,8 +241,7 @@ mod tests {
         row.on_departed(0, at(20), at(1_000));
         let told = *row.get(0).expect("it is shown");
         assert_eq!((told.earliest(&pace), told.latest(&pace)), (at(70), at(3_020)));
-        let now = at(120);
-        assert!(watch.urgency(watch.weight(), now) > told.urgency(1e9, now));
-        assert!(told.urgency(1.0, at(220)) > 1.4 * told.urgency(1.0, now), "it gains weight with silence");
+        assert!(watch.weight() > told.weight());
+        assert_eq!(told.silence(at(220)), Span::from_millis(200));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::bucket::Bucket;
+use super::byte_budget::ByteBudget;
 use super::codec::put_varint;
 use super::error::{CallError, CloseReason};
 use super::filler::{Filler, Sending};
@@ -14,6 +14,7 @@ use super::limits::{
     CALL_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, OUTBOX_MESSAGES_MAX, PAGE_BYTES, QUICKEST_BYTES_MAX,
     QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
+use super::loss_protection::{LossGuard, LossProtection};
 use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
 use super::newest::{Newest, NewestReceived, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
@@ -23,17 +24,18 @@ use super::quickest::Quickest;
 use super::received_numbers::ReceivedNumbers;
 use super::statistics::Statistics;
 use super::undelivered::{Undelivered, UndeliveredTypes};
-use super::{Budget, ClassId, Delivery};
+use super::urgent::Urgent;
+use super::{Budget, ClassId, DatagramEffect, Delivery};
 use crate::clock::{DelayEstimate, Reply, Request};
 use crate::dr_vector::DrVector;
-use crate::ledger::CopyRange;
+use crate::ledger::{CopyId, CopyRange};
 use crate::link::SentPackets;
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
-use crate::schedule::{Claim, Departure, Dispatcher};
+use crate::schedule::{Claim, Departure, DepartureKind, Dispatcher};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
-use crate::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates, pack_updates};
+use crate::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates};
 
 /// One end's state of the connection to its peer; see the module.
 #[derive(Clone, Debug)]
@@ -47,22 +49,26 @@ pub(super) struct Channel {
     quickest: Quickest,
     quickest_seen: ReceivedNumbers,
     unreliable: VecDeque<Call>,
-    /// Objects that the peer has not confirmed to know, with the number of the announcing message.
-    announced: BTreeMap<EntityId, u64>,
+    /// Objects that the peer has not confirmed to know.
+    announced: Announced,
     clock_requests: VecDeque<Request>,
     clock_replies: VecDeque<(Request, SharedInstant)>,
     sent: SentPackets<Content>,
     arrived: Arrived,
-    budget: Bucket,
-    /// Announcements of objects take at most half of the budget: motion has the other half.
-    pages: Bucket,
+    budget: ByteBudget,
+    /// Which of the copies leave that do not all fit.
+    urgent: Urgent,
     round_trip: DelayEstimate,
+    guard: LossGuard,
     statistics: Statistics,
     /// After an attempt at a datagram failed: no further attempt before this.
     not_before: LocalInstant,
     datagram_every: Span,
     datagram_at: LocalInstant,
 }
+
+/// Announced objects, each with the number of the announcing message and the DR vector in it.
+pub(super) type Announced = BTreeMap<EntityId, (u64, Option<CopyId>)>;
 
 /// The content of a received datagram.
 #[derive(Debug)]
@@ -76,9 +82,15 @@ pub(super) struct Incoming<V: Planar> {
 }
 
 impl<V: Planar> Incoming<V> {
-    /// Returns whether it holds more than receipts.
-    pub(super) fn brings_news(&self) -> bool {
-        self.owed.is_some() || !self.calls.is_empty() || !self.states.is_empty() || !self.clock.is_empty()
+    /// Returns what it may have made due, besides what receipts did.
+    pub(super) fn effect(&self) -> DatagramEffect {
+        if !self.vectors.is_empty() || !self.calls.is_empty() || !self.states.is_empty() {
+            DatagramEffect::AnyConnection
+        } else if self.owed.is_some() || !self.clock.is_empty() {
+            DatagramEffect::SameConnection
+        } else {
+            DatagramEffect::Nothing
+        }
     }
 }
 
@@ -89,15 +101,20 @@ impl Channel {
     const PATIENCE: Span = Span::from_millis(250);
     const PATIENCE_MIN: Span = Span::from_millis(30);
     const PATIENCE_MAX: Span = Span::from_secs(1);
-    /// Least budget for a packet: below it, wait for more.
-    const SPEAK_BYTES: f64 = 200.0;
+    /// Bytes of a repeated DR vector, about, with its share of a datagram's overhead.
+    const REPEAT_BYTES: f64 = 16.0;
     /// Pause after a failed attempt at a datagram.
     const TRY_AGAIN: Span = Span::from_millis(5);
     /// Clock requests answered in one datagram.
     const CLOCK_REPLIES_MAX: usize = 4;
 
     /// Nonces are drawn from `random`. Two datagrams are at least `datagram_every` apart.
-    pub(super) fn new(budget: Budget, datagram_every: Span, random: Random) -> Self {
+    pub(super) fn new(
+        budget: Budget,
+        datagram_every: Span,
+        protection: LossProtection,
+        random: Random,
+    ) -> Self {
         Self {
             outbox: Outbox::default(),
             inbox: Inbox::default(),
@@ -108,19 +125,25 @@ impl Channel {
             quickest: Quickest::default(),
             quickest_seen: ReceivedNumbers::default(),
             unreliable: VecDeque::new(),
-            announced: BTreeMap::new(),
+            announced: Announced::new(),
             clock_requests: VecDeque::new(),
             clock_replies: VecDeque::new(),
             sent: SentPackets::with_content(random),
             arrived: Arrived::default(),
-            budget: Bucket::new(budget.bytes_per_sec.into(), budget.burst_bytes.into()),
-            pages: Bucket::new(0.5 * f64::from(budget.bytes_per_sec), budget.burst_bytes.into()),
+            budget: ByteBudget::new(budget, datagram_every),
+            urgent: Urgent::default(),
             round_trip: DelayEstimate::default(),
+            guard: LossGuard::new(protection),
             statistics: Statistics::default(),
             not_before: LocalInstant::from_micros(i64::MIN),
             datagram_every,
             datagram_at: LocalInstant::from_micros(i64::MIN),
         }
+    }
+
+    /// Limits what is sent to a share of the budget's rate.
+    pub(super) fn set_budget_share(&mut self, share: f64, now: LocalInstant) {
+        self.budget.slow_down(share, now);
     }
 
     // ── sending ──
@@ -139,19 +162,26 @@ impl Channel {
     pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
         let bytes = self.outbox.bytes();
         let number = self.outbox.push(message)?;
-        self.pages.spend((self.outbox.bytes() - bytes) as f64);
-        self.announced.insert(object, number);
+        self.budget.on_announced(self.outbox.bytes() - bytes);
+        self.announced.insert(object, (number, None));
         Ok(())
+    }
+
+    /// The last announcement of an object carries a copy that is booked as sent.
+    pub(super) fn on_copy_announced(&mut self, object: EntityId, copy: CopyId) {
+        if let Some((_, carried)) = self.announced.get_mut(&object) {
+            *carried = Some(copy);
+        }
     }
 
     /// Returns whether to announce another object now.
     pub(super) fn has_room_for_page(&mut self, now: Now) -> bool {
-        self.has_room_in_outbox() && self.pages.level(now.local) > 0.0
+        self.has_room_in_outbox() && self.budget.has_room_for_birth(now.local)
     }
 
     /// Returns when to announce another object; `None` before the peer confirms earlier ones.
     pub(super) fn page_at(&self, now: Now) -> Option<LocalInstant> {
-        self.has_room_in_outbox().then(|| self.pages.when(1.0, now.local))
+        self.has_room_in_outbox().then(|| self.budget.birth_at(now.local))
     }
 
     fn has_room_in_outbox(&self) -> bool {
@@ -220,13 +250,18 @@ impl Channel {
     // ── streams ──
 
     /// Handles a message from the ordered stream: processes confirmations, returns the others.
-    pub(super) fn handle_ordered(
+    pub(super) fn handle_ordered<V: Planar>(
         &mut self,
         message: Message,
+        dispatcher: &mut Dispatcher<V>,
+        receiver: ReceiverId,
         now: Now,
     ) -> Result<Option<Message>, CloseReason> {
         if let Message::Confirm(received) = &message {
-            return if self.confirm(received) { Ok(None) } else { Err(CloseReason::OutOfPlace) };
+            let is_possible = self.confirm(received, |copy| {
+                dispatcher.on_announcement_confirmed(receiver, copy, Self::CONFIRM_WITHIN, now.shared);
+            });
+            return if is_possible { Ok(None) } else { Err(CloseReason::OutOfPlace) };
         }
         if message.is_counted() {
             self.inbox.count();
@@ -248,7 +283,7 @@ impl Channel {
     pub(super) fn poll_greeting(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.greetings.pop_front()?.frame(&mut bytes);
-        self.on_bytes_sent(bytes.len());
+        self.on_message_sent(bytes.len());
         Some(bytes)
     }
 
@@ -269,17 +304,24 @@ impl Channel {
         if self.confirm_due.is_some_and(|due| due <= now.local) {
             self.confirm_due = None;
             Message::Confirm(self.inbox.received()).frame(&mut bytes);
-        } else {
-            self.outbox.poll()?.frame(&mut bytes);
+            self.on_message_sent(bytes.len());
+            return Some(bytes);
         }
-        self.on_bytes_sent(bytes.len());
+        let message = self.outbox.poll()?;
+        message.frame(&mut bytes);
+        if message.announces() {
+            self.statistics.bytes_sent += bytes.len() as u64;
+            self.budget.on_announcement_sent(bytes.len());
+        } else {
+            self.on_message_sent(bytes.len());
+        }
         Some(bytes)
     }
 
     pub(super) fn poll_unordered(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.outbox.poll_unordered()?.encode(&mut bytes);
-        self.on_bytes_sent(bytes.len());
+        self.on_message_sent(bytes.len());
         Some(bytes)
     }
 
@@ -290,7 +332,7 @@ impl Channel {
     /// Resumes on a new transport; `received` is what the peer has. False if that is impossible.
     pub(super) fn resume(&mut self, received: &Received) -> bool {
         // The old transport may have delivered more than the last confirmation says.
-        if !self.confirm(received) {
+        if !self.confirm(received, drop) {
             return false;
         }
         self.outbox.rewind();
@@ -304,10 +346,17 @@ impl Channel {
         self.statistics.bytes_received += bytes as u64;
     }
 
-    fn confirm(&mut self, received: &Received) -> bool {
+    /// Removes what the peer has received, and passes on the DR vectors in confirmed announcements.
+    fn confirm(&mut self, received: &Received, mut on_arrived: impl FnMut(CopyId)) -> bool {
         let is_possible = self.outbox.confirm(received);
         let outbox = &self.outbox;
-        self.announced.retain(|_, number| !outbox.is_confirmed(*number));
+        self.announced.retain(|_, (number, copy)| {
+            let is_confirmed = outbox.is_confirmed(*number);
+            if let Some(copy) = copy.filter(|_| is_confirmed) {
+                on_arrived(copy);
+            }
+            !is_confirmed
+        });
         is_possible
     }
 
@@ -315,9 +364,19 @@ impl Channel {
         self.confirm_due = self.confirm_due.or(Some(now.local + Self::CONFIRM_WITHIN));
     }
 
-    fn on_bytes_sent(&mut self, bytes: usize) {
+    fn on_message_sent(&mut self, bytes: usize) {
         self.statistics.bytes_sent += bytes as u64;
-        self.budget.spend(bytes as f64);
+        self.budget.on_message_sent(bytes);
+    }
+
+    /// An object ended before it was announced to the peer.
+    pub(super) fn on_birth_missed(&mut self) {
+        self.budget.on_birth_missed();
+    }
+
+    /// A DR vector was generated that broadcast would send to the peer.
+    pub(super) fn on_broadcast(&mut self, now: Now) {
+        self.budget.on_broadcast(now.local);
     }
 
     // ── the send step ──
@@ -335,11 +394,14 @@ impl Channel {
         out: &mut Vec<u8>,
     ) -> bool {
         let Sending { dispatcher, filler, precision } = sending;
-        let room = self.budget.level(now.local).min(bytes_max as f64);
-        if room < Self::SPEAK_BYTES || now.local < self.datagram_at {
+        if now.local < self.datagram_at {
             return false;
         }
-        dispatcher.poll_packet(receiver, now.shared, &mut filler.departures);
+        let Some(room) = self.budget.room(now.local).map(|room| room.min(bytes_max as f64)) else {
+            return false;
+        };
+        let repeats_max = self.repeats_max(now);
+        dispatcher.poll_packet(receiver, now.shared, repeats_max, &mut filler.departures);
         if filler.departures.is_empty() && !self.must_speak(now.local) {
             return false;
         }
@@ -362,11 +424,27 @@ impl Channel {
         // The channel's budget is in bytes, a scheduler's is in DR vectors.
         let copies = dispatcher.on_packet_departed(receiver, left, now.shared, 1.0);
         self.statistics.vectors_sent += left.len() as u64;
+        if repeats_max > 0 {
+            let repeats = left.iter().filter(|it| it.kind == DepartureKind::Repeat).count();
+            self.statistics.vectors_repeated += repeats as u64;
+        }
         self.put_back(kept, dispatcher, now);
+        self.budget.on_content_sent(fitting, out.len() - start, draft.parts.len());
         out.extend_from_slice(&draft.parts);
         self.on_departed(draft, copies, now);
-        self.on_bytes_sent(out.len() - start);
+        self.statistics.bytes_sent += (out.len() - start) as u64;
+        self.budget.on_datagram_sent(out.len() - start);
         true
+    }
+
+    /// How many DR vectors may be repeated in a datagram that leaves now. Repeats use what the
+    /// budget has left beyond half of a burst, so that they never delay anything else.
+    fn repeats_max(&mut self, now: Now) -> usize {
+        if !self.guard.is_on() {
+            return 0;
+        }
+        let spare = self.budget.spare(now.local);
+        (spare.max(0.0) / Self::REPEAT_BYTES) as usize
     }
 
     /// When [`poll_datagram`](Self::poll_datagram) has something to send besides claims.
@@ -395,7 +473,7 @@ impl Channel {
     /// When the next datagram may leave: the budget must allow it, and the last one lie back far
     /// enough.
     pub(super) fn speaks_at(&self, now: Now) -> LocalInstant {
-        self.budget.when(Self::SPEAK_BYTES, now.local).max(self.not_before).max(self.datagram_at)
+        self.budget.room_at(now.local).max(self.not_before).max(self.datagram_at)
     }
 
     /// Returns whether a datagram must leave even without DR vectors.
@@ -410,6 +488,9 @@ impl Channel {
     }
 
     fn put_time(&self, draft: &mut Draft, now: Now) {
+        if self.clock_requests.is_empty() && self.clock_replies.is_empty() {
+            return;
+        }
         let requests = self.clock_requests.iter().map(|request| Part::ClockRequest(*request));
         let replies = self.clock_replies.iter();
         let replies = replies.map(|(request, at)| Part::ClockReply(request.answer(*at, now.shared)));
@@ -465,7 +546,7 @@ impl Channel {
     /// Appends a message with the DR vectors of the filler's departures, all if they fit, else the
     /// most urgent. Returns how many fit: these departures come first, in the order of entity ids.
     fn put_vectors<V: Planar>(
-        &self,
+        &mut self,
         draft: &Draft,
         filler: &mut Filler,
         dispatcher: &Dispatcher<V>,
@@ -477,12 +558,14 @@ impl Channel {
         let Filler { departures, bodies } = filler;
         let mut fitting = departures.len();
         let room = draft.left() + HEAD_BYTES - LENGTH_BYTES_MAX;
-        let body = bodies.find_or_encode(dispatcher, precision, now.shared, departures);
-        if !body.is_ok_and(|body| body.bytes_with(&header) <= room) {
-            fitting = most_urgent_that_fit(departures, dispatcher, precision, &header, room);
-        }
-        let body = bodies.find_or_encode(dispatcher, precision, now.shared, &departures[..fitting]);
-        let body = body.expect("what fits was encoded before");
+        let all = bodies.find_or_encode(dispatcher, precision, now.shared, departures).ok();
+        let all = all.filter(|place| bodies.at(*place).bytes_with(&header) <= room);
+        let place = all.unwrap_or_else(|| {
+            fitting = self.urgent.choose(departures, dispatcher, precision, &header, room);
+            let some = bodies.find_or_encode(dispatcher, precision, now.shared, &departures[..fitting]);
+            some.expect("what fits was encoded before")
+        });
+        let body = bodies.at(place);
         let bytes = body.bytes_with(&header);
         out.reserve(bytes + draft.parts.len() + LENGTH_BYTES_MAX);
         put_varint(out, bytes as u64);
@@ -492,7 +575,7 @@ impl Channel {
 
     /// Puts back departures that did not fit. They gain weight by waiting.
     fn put_back<V: Planar>(&self, departures: &[Departure], dispatcher: &mut Dispatcher<V>, now: Now) {
-        let room_at = self.budget.when(Self::SPEAK_BYTES, now.local);
+        let room_at = self.budget.room_at(now.local);
         let until = now.shared + (room_at - now.local).max(Span::ZERO);
         for departure in departures {
             let claim = Claim { due: departure.claim.due.max(until), ..departure.claim };
@@ -649,8 +732,15 @@ impl Channel {
             let held = (feedback.header.sent_at - newest.received_at).max(Span::ZERO);
             let round_trip = now.local - newest.content.left_at - held;
             self.round_trip.handle_sample(round_trip.max(Span::ZERO));
+            self.guard.on_round_trip(round_trip.max(Span::ZERO));
         }
         let booked = dispatcher.on_feedback(receiver, settled, now.shared);
+        let before = self.guard.plan();
+        self.guard.on_loss(self.sent.loss());
+        // The dispatcher forgets the plan when the peer's transport is lost: said again each time.
+        if before.copies() > 0 || self.guard.plan().copies() > 0 {
+            dispatcher.set_copy_plan(receiver, self.guard.plan());
+        }
         self.statistics.feedback_refused += u64::from(booked.is_err());
         Ok(())
     }
@@ -710,27 +800,6 @@ impl Channel {
 const HEAD_BYTES: usize = 16;
 /// Most bytes of the length of the DR vectors: enough for two megabytes.
 const LENGTH_BYTES_MAX: usize = 3;
-
-/// Moves the most urgent departures to the front, as many as fit in a message of `bytes_max`, in the
-/// order of entity ids. Returns their number.
-fn most_urgent_that_fit<V: Planar>(
-    departures: &mut Vec<Departure>,
-    dispatcher: &Dispatcher<V>,
-    precision: &Precision,
-    header: &Header,
-    bytes_max: usize,
-) -> usize {
-    let urgency = |departure: &Departure| dispatcher.urgency(&departure.claim, header.sent_at);
-    let mut by_urgency: Vec<(f64, Departure)> = departures.iter().map(|it| (urgency(it), *it)).collect();
-    by_urgency.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    departures.clear();
-    departures.extend(by_urgency.into_iter().map(|(_, departure)| departure));
-    let vectors: Vec<DrVector<V>> =
-        departures.iter().filter_map(|departure| dispatcher.vector(&departure.claim).copied()).collect();
-    let fitting = pack_updates(precision, header, &vectors, bytes_max, &mut Vec::new()).unwrap_or_default();
-    departures[..fitting].sort_by_key(|departure| departure.claim.entity);
-    fitting
-}
 
 /// A datagram being filled.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-use super::limits::{GROUPS_MAX, OBJECTS_PER_CLIENT_MAX};
+use super::limits::GROUPS_MAX;
 use super::value::{Value, ValueType};
 use crate::converge::Convergence;
 use crate::motion::MotionKind;
@@ -94,7 +94,7 @@ impl Class {
             is_claimable: false,
             is_server_only: false,
             outlives_owner: false,
-            per_client_max: OBJECTS_PER_CLIENT_MAX,
+            per_client_max: usize::MAX,
         }
     }
 
@@ -228,7 +228,9 @@ impl Class {
         self
     }
 
-    /// Sets how many of these one client may own. [`OBJECTS_PER_CLIENT_MAX`] limits all classes.
+    /// Sets how many of these one client may own. Default: no limit for the class.
+    /// [`ServerConfig::objects_per_client_max`](super::ServerConfig::objects_per_client_max) limits
+    /// all classes together.
     #[must_use]
     pub fn at_most(mut self, per_client_max: usize) -> Self {
         self.per_client_max = per_client_max;

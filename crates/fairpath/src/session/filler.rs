@@ -53,7 +53,7 @@ impl Bodies {
     /// two, with one that chooses they share few.
     const KEPT: usize = 4;
 
-    /// Returns the body of these departures' DR vectors for datagrams that leave at `sent_at`. The
+    /// Returns the place of the body of these departures' DR vectors for datagrams that leave at `sent_at`. The
     /// departures must be in the order of entity ids.
     pub(super) fn find_or_encode<V: Planar>(
         &mut self,
@@ -61,12 +61,12 @@ impl Bodies {
         precision: &Precision,
         sent_at: SharedInstant,
         departures: &[Departure],
-    ) -> Result<&UpdatesBody, EncodeError> {
+    ) -> Result<usize, EncodeError> {
         let generated = dispatcher.generated();
         let is_wanted =
             |it: &PackedBody| it.sent_at == sent_at && it.generated == generated && it.is_of(departures);
         if let Some(place) = self.known.iter().position(is_wanted) {
-            return Ok(&self.known[place].body);
+            return Ok(place);
         }
         let place = self.next;
         self.next = (place + 1) % Self::KEPT;
@@ -82,6 +82,11 @@ impl Bodies {
         (known.sent_at, known.generated) = (sent_at, generated);
         known.claims.clear();
         known.claims.extend(departures.iter().map(|it| (it.claim.entity, it.claim.generated_at)));
-        Ok(&known.body)
+        Ok(place)
+    }
+
+    /// Returns the body at this place.
+    pub(super) fn at(&self, place: usize) -> &UpdatesBody {
+        &self.known[place].body
     }
 }

@@ -28,7 +28,9 @@ pub const HELLO_WITHIN: Span = Span::from_secs(5);
 /// Most connections that wait for their greeting, beyond those of clients: the limit of a flood.
 pub const GREETINGS_MAX: usize = 64;
 
-/// Most objects that one client may own: its avatar, its items and some dozens of shots in flight.
+/// Most objects that one client may own by default: its avatar, its items and some dozens of shots
+/// in flight. [`ServerConfig::objects_per_client_max`](super::ServerConfig::objects_per_client_max)
+/// and [`ClientConfig::objects_max`](super::ClientConfig::objects_max) set another limit.
 pub const OBJECTS_PER_CLIENT_MAX: usize = 256;
 
 /// Most objects of a server: many times what a client's scope can show.

@@ -22,8 +22,11 @@ pub struct Statistics {
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// DR vectors sent.
+    /// DR vectors sent, further copies included.
     pub vectors_sent: u64,
+    /// Further copies among them, sent because the link loses datagrams
+    /// ([`LossProtection`](super::LossProtection)).
+    pub vectors_repeated: u64,
     /// DR vectors received.
     pub vectors_received: u64,
     /// Bytes of unconfirmed reliable messages.

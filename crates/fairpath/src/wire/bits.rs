@@ -36,7 +36,13 @@ pub(super) trait Pass {
     }
 
     /// A number below 2⁴⁸ in the exponential Golomb code of this order: shortest around 2^`order`.
+    #[inline]
     fn exp_golomb(&mut self, value: u64, order: u32) -> Result<u64, DecodeError> {
+        self.exp_golomb_in_parts(value, order)
+    }
+
+    /// The same, part by part.
+    fn exp_golomb_in_parts(&mut self, value: u64, order: u32) -> Result<u64, DecodeError> {
         let above = (value >> order).saturating_add(1);
         let width = self.zeros(above.ilog2(), EXP_GOLOMB_BITS_MAX - order)?;
         let leading = 1 << width;
@@ -222,6 +228,21 @@ impl<'a> Reader<'a> {
 }
 
 impl Pass for Reader<'_> {
+    /// As part by part, at once where it fits into a window.
+    #[inline]
+    fn exp_golomb(&mut self, value: u64, order: u32) -> Result<u64, DecodeError> {
+        let window = self.window(self.position / 8) << (self.position % 8);
+        let zeros = window.leading_zeros();
+        let width = 2 * zeros + 1 + order;
+        if width > 56 || width as usize > self.bits_left() {
+            return self.exp_golomb_in_parts(value, order);
+        }
+        self.position += width as usize;
+        let above = window >> (63 - 2 * zeros);
+        let low = (window << (2 * zeros + 1)) >> 1 >> (63 - order);
+        Ok(((above - 1) << order) | low)
+    }
+
     /// As bit by bit, at once.
     #[inline]
     fn zeros(&mut self, _: u32, count_max: u32) -> Result<u32, DecodeError> {
@@ -383,6 +404,30 @@ mod tests {
                     assert_eq!(found, slow.zeros(0, count_max), "{one} in {length} bytes, up to {count_max}");
                     assert!(found.is_err() || quick.position == slow.0.position);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_at_once_as_part_by_part() {
+        let mut random = crate::random::Random::from_seed(7);
+        for round in 0..20_000 {
+            let (order, lead) = (random.below(25) as u32, random.below(9) as u32);
+            let width = 1 + random.below(47);
+            let value = random.below(1 << width);
+            let mut bytes = Vec::new();
+            let mut writer = Writer::new(&mut bytes);
+            writer.bits(0, lead).unwrap();
+            writer.exp_golomb(value, order).unwrap();
+            writer.finish();
+            bytes.truncate(bytes.len() - (round % 3).min(bytes.len()));
+            let (mut quick, mut slow) = (Reader::new(&bytes), Reader::new(&bytes));
+            if quick.bits(0, lead).is_ok() {
+                slow.bits(0, lead).unwrap();
+                let found = quick.exp_golomb(0, order);
+                assert_eq!(found, slow.exp_golomb_in_parts(0, order), "{value} of order {order}");
+                assert!(found.is_err() || quick.position == slow.position);
+                assert!(round % 3 > 0 || found == Ok(value));
             }
         }
     }

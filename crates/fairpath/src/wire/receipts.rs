@@ -214,13 +214,40 @@ fn pass_receipts<P: Pass>(
     }
     pass_packets(pass, near, receipts)?;
     pass_arrivals(pass, sent_at, receipts)?;
-    let mut delays: Vec<i64> = receipts.iter().map(|receipt| receipt.delay.as_micros()).collect();
-    pass_column(pass, &mut delays)?;
-    for (receipt, delay) in receipts.iter_mut().zip(delays) {
-        receipt.delay = Span::from_micros(delay);
+    let mut delays = Column::of(receipts.iter().map(|receipt| receipt.delay.as_micros()));
+    pass_column(pass, delays.numbers())?;
+    for (receipt, delay) in receipts.iter_mut().zip(delays.numbers()) {
+        receipt.delay = Span::from_micros(*delay);
         receipt.stale = receipt.stale.pass(pass)?;
     }
     Ok(())
+}
+
+/// One number for each receipt. Few are kept without an allocation: mostly there are few.
+enum Column<T> {
+    Few([T; 8], usize),
+    Many(Vec<T>),
+}
+
+impl<T: Copy + Default> Column<T> {
+    #[inline]
+    fn of(numbers: impl ExactSizeIterator<Item = T>) -> Self {
+        let count = numbers.len();
+        let mut few = [T::default(); 8];
+        if count > few.len() {
+            return Self::Many(numbers.collect());
+        }
+        few.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+        Self::Few(few, count)
+    }
+
+    #[inline]
+    fn numbers(&mut self) -> &mut [T] {
+        match self {
+            Self::Few(few, count) => &mut few[..*count],
+            Self::Many(many) => many,
+        }
+    }
 }
 
 /// The newest packet, the distance to the oldest, and the packets between.
@@ -242,12 +269,12 @@ fn pass_packets<P: Pass>(
     if span >= PACKETS_SPAN || span > newest_found.0 {
         return Err(DecodeError::OutOfRange);
     }
-    let mut offsets: Vec<u32> =
-        receipts.iter().map(|receipt| receipt.packet.0.wrapping_sub(oldest) as u32).collect();
+    let mut offsets = Column::of(receipts.iter().map(|receipt| receipt.packet.0.wrapping_sub(oldest) as u32));
+    let offsets = offsets.numbers();
     pass.ascending(&mut offsets[1..others as usize], 1, span)?;
     offsets[others as usize] = span as u32;
     for (receipt, offset) in receipts.iter_mut().zip(offsets) {
-        receipt.packet = PacketNumber(newest_found.0 - span + u64::from(offset));
+        receipt.packet = PacketNumber(newest_found.0 - span + u64::from(*offset));
     }
     Ok(())
 }
@@ -258,12 +285,13 @@ fn pass_arrivals<P: Pass>(
     sent_at: SharedInstant,
     receipts: &mut [Receipt],
 ) -> Result<(), DecodeError> {
-    let mut intervals: Vec<i64> =
-        receipts.windows(2).map(|pair| (pair[1].received_at - pair[0].received_at).as_micros()).collect();
+    let mut intervals =
+        Column::of(receipts.windows(2).map(|pair| (pair[1].received_at - pair[0].received_at).as_micros()));
+    let intervals = intervals.numbers();
     let newest = receipts.last().expect("there is at least one receipt").received_at;
     let hold = pass.exp_golomb_signed((sent_at - newest).as_micros(), HOLD_ORDER)?;
     if !intervals.is_empty() {
-        pass_column(pass, &mut intervals)?;
+        pass_column(pass, intervals)?;
     }
     let mut received_at = sent_at - Span::from_micros(hold);
     for (at, receipt) in receipts.iter_mut().enumerate().rev() {

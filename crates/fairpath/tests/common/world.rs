@@ -6,7 +6,7 @@ use fairpath::ledger::Standing;
 use fairpath::motion::{Motion, MotionKind};
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
 use fairpath::random::Random;
-use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig, Scheduler};
+use fairpath::schedule::{Departure, DepartureKind, Dispatcher, DispatcherConfig, Scheduler};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::trigger::TriggerReason;
 use fairpath::vector::Vec2;
@@ -49,7 +49,7 @@ impl Watch<Vec2> for Log {
             generated_at: departure.claim.generated_at,
             at: now,
             arrives: fate.arrivals().next().expect("these links lose nothing"),
-            is_promise: departure.is_promise,
+            is_promise: departure.kind == DepartureKind::Promise,
         });
     }
 }

@@ -8,8 +8,8 @@ use fairpath::motion::{Linear, Motion, MotionKind};
 use fairpath::number::{EntityId, Generation, Life, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{
-    Broadcast, Candidate, Claims, DecisionContext, Departure, Dispatcher, DispatcherConfig, ErrorIndex,
-    ErrorIndexConfig, EveryNth, Liveness, Scheduler,
+    Broadcast, Candidate, Claims, DecisionContext, Departure, DepartureKind, Dispatcher, DispatcherConfig,
+    ErrorIndex, ErrorIndexConfig, EveryNth, Liveness, Scheduler,
 };
 use fairpath::time::{SharedInstant, Span, TickRate};
 use fairpath::trigger::{Trigger, TriggerReason};
@@ -175,7 +175,7 @@ impl World {
                 receiver: claim.receiver,
                 at: self.now,
                 generated_at: claim.generated_at,
-                is_promise: departure.is_promise,
+                is_promise: departure.kind == DepartureKind::Promise,
             });
             let copy =
                 self.dispatcher.on_departed(&claim, self.now, self.cost).expect("a page and a new vector");

@@ -53,6 +53,8 @@ fn story(seed: u64, kind: MotionKind, receipt_late_max: f64, lost_receipts: f64)
         }
         None => came,
     };
+    // Some are sent every DR vector several times, against loss.
+    let copies_max = if random.chance(0.3) { 7 } else { 2 };
     while now < SharedInstant::from_millis(60_000) {
         let mut draw = |limit: f64| random.between(-limit, limit);
         let state = State::moving(Vec2::new(draw(50.0), draw(50.0)), Vec2::new(draw(25.0), draw(25.0)))
@@ -71,7 +73,7 @@ fn story(seed: u64, kind: MotionKind, receipt_late_max: f64, lost_receipts: f64)
             parent: None,
         });
         generation = generation.next();
-        for _ in 0..random.below(3) {
+        for _ in 0..random.below(copies_max + 1) {
             let at = now + secs(random.between(0.0, 0.05));
             let arrives = random.chance(0.7).then(|| read(at + secs(0.05 + random.exponential() * 0.3)));
             let reported = arrives.filter(|_| !random.chance(lost_receipts));

@@ -6,10 +6,12 @@
 pub(crate) mod bots;
 pub(crate) mod bzflag;
 mod crew;
+mod flight;
 mod journal;
 pub(crate) mod lobby;
 mod page;
 pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod serve;
 mod serve_game;
 pub(crate) mod servers;
@@ -129,17 +131,17 @@ impl ServerAddress {
 
 /// When to end, and how to print the summary.
 #[derive(Args, Clone, Debug)]
-struct SummaryOptions {
+pub(crate) struct SummaryOptions {
     /// End after this time, such as 60s [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     lasting: Option<String>,
     /// Print the summary as JSON, on one line
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 impl SummaryOptions {
-    fn end(&self) -> Result<EndCondition, BadInput> {
+    pub(crate) fn end(&self) -> Result<EndCondition, BadInput> {
         let lasting = self
             .lasting
             .as_deref()
@@ -247,6 +249,7 @@ fn statistics_as_json(statistics: &Statistics) -> Value {
         "bytes_sent": statistics.bytes_sent,
         "bytes_received": statistics.bytes_received,
         "vectors_sent": statistics.vectors_sent,
+        "vectors_repeated": statistics.vectors_repeated,
         "vectors_received": statistics.vectors_received,
         "outbox_bytes": statistics.outbox_bytes,
         "ledger_error_per_sec": statistics.error_per_sec,
@@ -275,7 +278,7 @@ pub(crate) fn address(option: &str, text: &str) -> Result<SocketAddr, BadInput> 
     found.ok_or_else(|| BadInput::of(option, text, "give HOST:PORT such as 127.0.0.1:7777"))
 }
 
-fn pinned(option: &str, text: &str) -> Result<Fingerprint, BadInput> {
+pub(crate) fn pinned(option: &str, text: &str) -> Result<Fingerprint, BadInput> {
     text.parse()
         .map_err(|error: fairpath_net::NotAFingerprint| BadInput::of(option, text, &error.to_string()))
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use fairpath::place::Placement;
+use fairpath::schedule::{QueueOrder, Queued, Scheduler, SchedulerChoice};
 use fairpath::session::{
     Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
 };
@@ -21,6 +22,7 @@ use fairpath_net::{
 use serde_json::{Value, json};
 
 use super::crew::bots;
+use super::flight::{FlightRecorder, KeepOptions};
 use super::journal::{RecordingOptions, TraceRecorder};
 use super::lobby::{AnnouncedServer, LobbyOptions};
 use super::page::PageOptions;
@@ -29,7 +31,7 @@ use super::{
     FramePacer, STATISTICS_HEAD, StatusScreen, SummaryOptions, TankOptions, address, statistics_as_cells,
     statistics_as_json,
 };
-use crate::options::{games, scheduler_help};
+use crate::options::{games, order_help, scheduler_help};
 use crate::{BadInput, print};
 
 /// Run a game server
@@ -69,6 +71,17 @@ pub(crate) struct Arguments {
     /// DR vectors per trigger, for schedulers that have a budget
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     budget: f64,
+    /// Which updates leave first where a client's bytes are short, with --scheduler broadcast
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value_t = QueueOrder::default(),
+        long_help = order_help("Which updates leave first where a client's bytes are short, with --scheduler broadcast")
+    )]
+    order: QueueOrder,
+    /// The part of the bytes that broadcast would take, from 0 to 1 [default: no such limit]
+    #[arg(long, value_name = "PART")]
+    share: Option<f64>,
     /// The expected number of receivers, for schedulers that need it
     #[arg(long, value_name = "N", default_value_t = 3)]
     receivers: usize,
@@ -85,6 +98,8 @@ pub(crate) struct Arguments {
     telling: TankOptions,
     #[command(flatten)]
     recording: RecordingOptions,
+    #[command(flatten)]
+    keeping: KeepOptions,
     #[command(flatten)]
     reporting: SummaryOptions,
     #[command(flatten)]
@@ -116,14 +131,16 @@ Examples:
   fairpath serve --tanks 6
   fairpath serve --game jet-car
   fairpath serve --tanks 6 --page --open
+  fairpath serve --tanks 6 --keep 60s
   fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
   fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends'
 
 Native clients and browsers use the same port. The server prints its fingerprint for `fairpath bots --pin` and
-`fairpath play --pin`. A recording (--out) has the truth of the server's own tanks, and where the server places all
-tanks.
-Exit code: 0 done, 2 bad input.";
+`fairpath play --pin`. A recording (--out) has the truth of the server's own tanks, where the server places all
+tanks, and their DR vectors. It is written as it goes: a server that is killed leaves a recording that can be read.
+With --keep the last seconds are saved when something goes wrong; `fairpath replay` and the page show them.
+Exit code: 0 done, 2 bad input, or the recording stopped early.";
 
 /// The top speed of a tank, with room for rounding. Faster updates are refused.
 const SPEED_MAX: f64 = 110.0;
@@ -139,6 +156,7 @@ impl Arguments {
         }
         let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
         let mut journal = self.recording.begin("tanks-server", self.seed)?;
+        let mut flight = self.keeping.begin(self.seed, self.telling.dispatcher().horizon)?;
         let notice = self.announcing.notice(self.game.name())?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
@@ -157,7 +175,12 @@ impl Arguments {
         let mut tally = ServerTally::new();
         let (mut pace, mut screen) = (FramePacer::new(), StatusScreen::new());
         while !end.is_here() {
-            frame(&server, crew.as_mut(), guests.as_mut(), journal.as_mut(), &mut tally)?;
+            let recorders = Recorders { journal: journal.as_mut(), flight: flight.as_mut() };
+            if let Err(error) = frame(&server, crew.as_mut(), guests.as_mut(), recorders, &mut tally) {
+                flight.iter().for_each(|flight| flight.save_at_end("the server ends with an error"));
+                return Err(error);
+            }
+            flight.iter_mut().for_each(FlightRecorder::save_if_due);
             tally.look(&server, &screen);
             presence.iter_mut().for_each(AnnouncedServer::look);
             screen.draw(|| tally.as_screen(&server));
@@ -170,10 +193,9 @@ impl Arguments {
         };
         drop(presence);
         server.shutdown(SHUTDOWN_WITHIN);
-        if let Some(journal) = journal {
-            eprintln!("{}", journal.finish()?);
-        }
+        let recorded = journal.map(TraceRecorder::finish).transpose();
         print::to_stdout(&said)?;
+        recorded?.iter().for_each(|line| eprintln!("{line}"));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -204,7 +226,7 @@ impl Arguments {
     }
 
     fn bind(&self) -> Result<NetServer<Vec2>, BadInput> {
-        let budget = Budget { bytes_per_sec: self.bytes_per_sec, ..Budget::default() };
+        let budget = Budget { share: self.share, ..Budget::bytes_per_sec(self.bytes_per_sec) };
         let placement = match self.placement {
             PlacementChoice::Local => Placement::Local,
             PlacementChoice::Hop => Placement::Hop,
@@ -213,7 +235,13 @@ impl Arguments {
         if !(self.budget.is_finite() && self.budget > 0.0) || self.receivers == 0 {
             return Err(BadInput("--budget and --receivers must be above zero; pass larger numbers".into()));
         }
-        let scheduler = self.scheduler.build(self.receivers, self.budget);
+        if self.share.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+            return Err(BadInput("--share must be above 0 and at most 1; pass 0.5 for half".into()));
+        }
+        let scheduler: Box<dyn Scheduler<Vec2>> = match self.scheduler {
+            LabScheduler::Library(SchedulerChoice::Broadcast) => Box::new(Queued::by(self.order)),
+            counted => counted.build(self.receivers, self.budget),
+        };
         let config = ServerConfig {
             placement,
             budget,
@@ -256,16 +284,26 @@ impl PageGames {
     }
 }
 
+/// What watches a frame.
+struct Recorders<'a> {
+    journal: Option<&'a mut TraceRecorder>,
+    flight: Option<&'a mut FlightRecorder>,
+}
+
 fn frame(
     server: &NetServer<Vec2>,
     crew: Option<&mut TankPublisher>,
     mut guests: Option<&mut PageGames>,
-    journal: Option<&mut TraceRecorder>,
+    recorders: Recorders<'_>,
     tally: &mut ServerTally,
 ) -> Result<(), BadInput> {
+    let Recorders { journal, mut flight } = recorders;
     server.with_session(|session, now| {
         while let Some(event) = session.poll_event() {
             tally.note(&event);
+            if let Some(flight) = &mut flight {
+                flight.note_event(&event);
+            }
             if let Some(guests) = &mut guests {
                 guests.hall.handle_event(session, &event, now);
             }
@@ -279,6 +317,9 @@ fn frame(
             crew.publish(&mut SessionAt(session, now), now)?;
             truths.extend(crew.truths(now));
         }
+        if let Some(flight) = flight {
+            flight.note(session, now, &truths);
+        }
         if let Some(journal) = journal {
             // A server's clock is the shared one.
             let now = Now::synchronised(now);
@@ -288,6 +329,9 @@ fn frame(
             for object in session.objects().filter(|object| session.class(*object) == Some(TANK)) {
                 if let Some(state) = session.place(object, now.shared) {
                     journal.placed(now, object, 0, &state);
+                }
+                if let Some(vector) = session.dispatcher().newest(object) {
+                    journal.followed(now, Some(0), vector);
                 }
             }
         }

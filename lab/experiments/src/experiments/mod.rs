@@ -9,7 +9,7 @@ use crate::experiment::{Experiment, RunOption};
 
 /// Returns every experiment, in the order of their aliases; those without a paper come last.
 pub fn all() -> &'static [&'static dyn Experiment] {
-    static ALL: [&dyn Experiment; 21] = [
+    static ALL: [&dyn Experiment; 22] = [
         &accuracy::placement::EXPERIMENT,
         &fairness::scheduling_discard::EXPERIMENT,
         &fairness::scheduling_send::EXPERIMENT,
@@ -31,6 +31,7 @@ pub fn all() -> &'static [&'static dyn Experiment] {
         &fairness::honesty::EXPERIMENT,
         &delay::hidden_delay::EXPERIMENT,
         &fairness::asteroids_budget::EXPERIMENT,
+        &accuracy::loss::EXPERIMENT,
     ];
     &ALL
 }

@@ -16,6 +16,7 @@
 //! - [`Script`] drives lines, circles and random motion for experiments
 //! - [`InputLog`](crate::shared::InputLog) stores a match; its replay gives the same bits
 //! - [`Match::record`] returns a match as a trace, for files and other tools
+//! - [`TankPaths`] is the motion of many tanks, the truth at any instant, for measurements
 //!
 //! Angles are radians from +x towards +y. Lengths are in units; a tank is 6 units long.
 //!
@@ -32,6 +33,7 @@ mod game;
 mod geometry;
 mod input;
 mod map;
+mod paths;
 mod roads;
 mod script;
 mod shot;
@@ -49,6 +51,7 @@ pub use game::{Driver, Match, REFERENCE_DIGEST, reference_match};
 pub use geometry::Rectangle;
 pub use input::{FIRE_BUTTON, Input};
 pub use map::{BASE_SIDE, BOXES_MAX, Barrier, GAP, HALF_SIDE, Map, MapError};
+pub use paths::{FIELD, TankPaths};
 pub use script::{RandomScript, Script};
 pub use shot::{SHOT_SLOTS, Shot, ShotEnd};
 pub use tank::{Condition, Tank};

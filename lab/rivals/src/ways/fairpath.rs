@@ -1,17 +1,18 @@
-//! Fairpath: sessions with ledgers, receipts and a scheduler, on QUIC.
+//! Fairpath: sessions with ledgers, receipts and a scheduler, on QUIC and sealed datagrams.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use ::fairpath::schedule::{Broadcast, ErrorIndex, ErrorIndexConfig, Scheduler};
-use ::fairpath::session::{Class, ClassId, Client, ClientConfig, ServerConfig};
+use ::fairpath::session::{Class, ClassId, Client, ClientConfig, Protocol, ServerConfig};
 use ::fairpath::time::Span;
 use ::fairpath::vector::{Vec2, Vec3};
 use ::fairpath::wire::{Precision, PrecisionSettings};
 use ::fairpath::{EntityId, MotionKind, Trigger};
 use fairpath_bench::{TankPaths, machine};
 use fairpath_net::{
-    Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch, unguessable_random,
+    Carrier, Identity, NetClient, NetClientConfig, NetServer, NetServerConfig, Trust, new_epoch,
+    unguessable_random,
 };
 
 use super::{ReceiverSide, ServerSide, any_port};
@@ -50,8 +51,9 @@ pub(super) fn precision(tanks: usize) -> Precision {
     Precision::new(settings).expect("valid precision settings")
 }
 
-fn class() -> Class {
-    Class::new(trigger()).with_model(MODEL)
+fn protocol(tanks: usize) -> Protocol<Vec2> {
+    let class = Class::new(trigger()).with_model(MODEL);
+    Protocol::new("fan-out", 1).raw_class(TANK, class).with_precision(precision(tanks))
 }
 
 pub(super) struct FairpathServer {
@@ -72,15 +74,24 @@ impl FairpathServer {
 
     /// Fairpath's error-index scheduler, with a budget that suffices for every receiver.
     pub(super) fn error_index(terms: &Terms) -> Self {
-        Self::new(terms, Span::ZERO, Box::new(ErrorIndex::new(ErrorIndexConfig::new(terms.receivers as f64))))
+        Self::with_error_index(terms, terms.receivers as f64)
+    }
+
+    /// The same, with a budget for a third of the receivers: the scheduler has to choose.
+    pub(super) fn error_index_bound(terms: &Terms) -> Self {
+        Self::with_error_index(terms, terms.receivers as f64 / 3.0)
+    }
+
+    /// The budget is in DR vectors per trigger.
+    fn with_error_index(terms: &Terms, budget: f64) -> Self {
+        Self::new(terms, Span::ZERO, Box::new(ErrorIndex::new(ErrorIndexConfig::new(budget))))
     }
 
     fn new(terms: &Terms, datagram_every: Span, scheduler: Box<dyn Scheduler<Vec2>>) -> Self {
         let config = ServerConfig {
             clients_max: terms.receivers,
-            precision: precision(terms.tanks),
             datagram_every,
-            ..ServerConfig::new([(TANK, class())], new_epoch())
+            ..ServerConfig::new(protocol(terms.tanks), new_epoch())
         };
         let session = ::fairpath::session::Server::new(config, scheduler, unguessable_random());
         let mut net = NetServerConfig::new(any_port(), Identity::local(&[]).expect("a certificate"));
@@ -128,12 +139,21 @@ struct FairpathReceiver {
     objects: Vec<Option<EntityId>>,
 }
 
+/// Receives sealed datagrams, as clients do by default.
 pub(super) fn receiver(terms: &Terms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    connect(terms, info, Carrier::Sealed)
+}
+
+/// Receives QUIC datagrams only, as clients do where a network does not carry sealed ones.
+pub(super) fn receiver_of_quic(terms: &Terms, info: &ConnectInfo, _: u64) -> Box<dyn ReceiverSide> {
+    connect(terms, info, Carrier::QuicOnly)
+}
+
+fn connect(terms: &Terms, info: &ConnectInfo, carrier: Carrier) -> Box<dyn ReceiverSide> {
     let pin = info.proof.parse().expect("a fingerprint");
-    let config = ClientConfig { precision: precision(terms.tanks), ..ClientConfig::new([(TANK, class())]) };
-    let session = Client::new(config, unguessable_random());
-    let client = NetClient::connect(info.address, NetClientConfig::new(Trust::Pinned(vec![pin])), session);
-    let client = client.expect("a socket opens");
+    let session = Client::new(ClientConfig::new(protocol(terms.tanks)), unguessable_random());
+    let net = NetClientConfig { carrier, ..NetClientConfig::new(Trust::Pinned(vec![pin])) };
+    let client = NetClient::connect(info.address, net, session).expect("a socket opens");
     Box::new(FairpathReceiver { client, objects: vec![None; terms.tanks] })
 }
 

@@ -138,6 +138,20 @@ pub(crate) static METHODS: &[Method] = &[
         receiver: fairpath::receiver,
     },
     Method {
+        name: "fairpath-index-third",
+        title: "Fairpath with error-index, budget for a third of the receivers",
+        sends_every_state: false,
+        server: |terms| Box::new(fairpath::FairpathServer::error_index_bound(terms)),
+        receiver: fairpath::receiver,
+    },
+    Method {
+        name: "fairpath-quic",
+        title: "Fairpath, every tick, QUIC datagrams only",
+        sends_every_state: false,
+        server: |terms| Box::new(fairpath::FairpathServer::broadcast(terms)),
+        receiver: fairpath::receiver_of_quic,
+    },
+    Method {
         name: "fairpath-bundled",
         title: "Fairpath, every third tick",
         sends_every_state: false,

@@ -109,6 +109,9 @@ impl ErrorIndex {
             false => self.budget.price(context.entity, penalty.level(), claims.len(), &self.config),
         };
         let floor = self.ground.below(context.entity, forecast.position_at(context.now));
+        // A receiver with the newest copy places the forecast itself, until it freezes.
+        let is_forecast_told = context.ledger.exported() == Some(&forecast);
+        let freezes_at = context.ledger.newest_freezes_at();
         let turn = self.baseline.turn(context.entity, context.now);
         let mut musts = 0;
         self.bids.clear();
@@ -120,8 +123,11 @@ impl ErrorIndex {
                     claims.send(context, candidate.receiver, context.now, f64::INFINITY);
                 }
                 ExpectedBelief::Places { placed, at } => {
-                    let there = not_below(forecast.position_at(at), floor);
-                    let gain = there.distance(placed.position_at(at)) - there.distance(told.position_at(at));
+                    let foreseen = forecast.position_at(at);
+                    let there = not_below(foreseen, floor);
+                    let is_told = is_forecast_told && freezes_at.is_some_and(|freezes_at| at <= freezes_at);
+                    let told_there = if is_told { foreseen } else { told.position_at(at) };
+                    let gain = there.distance(placed.position_at(at)) - there.distance(told_there);
                     let held_back = if is_plenty { 0.0 } else { penalty.hold_back(candidate, delay) };
                     let index = gain - held_back;
                     if index > price && (is_plenty || turn.allows(candidate)) {

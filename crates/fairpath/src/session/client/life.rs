@@ -61,7 +61,7 @@ impl<V: Planar> Client<V> {
         self.adrift.clear();
         self.early.clear();
         self.ids.clear();
-        self.dispatcher = dispatcher(self.horizon, &self.random);
+        self.dispatcher = dispatcher(self.horizon, self.config.liveness, &self.random);
         if self.phase == Phase::Detached {
             self.phase = Phase::Idle;
         }
@@ -79,6 +79,8 @@ impl<V: Planar> Client<V> {
     /// Returns a channel with unused nonces.
     pub(super) fn new_channel(&mut self) -> Channel {
         let stream = self.random.bits();
-        Channel::new(self.config.budget, self.config.datagram_every, self.random.fork(stream))
+        let random = self.random.fork(stream);
+        let config = &self.config;
+        Channel::new(config.budget, config.datagram_every, config.loss_protection, random)
     }
 }

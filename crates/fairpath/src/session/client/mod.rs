@@ -22,14 +22,14 @@ use crate::number::{EntityId, ReceiverId};
 use crate::owner::{OBSERVED_AHEAD_MAX, OBSERVED_LATE_MAX, Owner};
 use crate::place::{Placement, Replica};
 use crate::random::Random;
-use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig};
+use crate::schedule::{Broadcast, Dispatcher, DispatcherConfig, Liveness};
 use crate::session::attach::Attachments;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
 use crate::session::filler::{Filler, Sending};
 use crate::session::limits::{
     CALLS_BURST, CALLS_PER_SEC, CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, EVENTS_MAX, GROUPS_MAX,
-    MOTION_BYTES_MAX, OBJECTS_PER_CLIENT_MAX, REQUESTS_BURST, REQUESTS_PER_SEC,
+    MOTION_BYTES_MAX, REQUESTS_BURST, REQUESTS_PER_SEC,
 };
 use crate::session::message::{Announcement, Call, Frames, Hello, Message, Resume, SESSION_VERSION, Target};
 use crate::session::{
@@ -162,7 +162,7 @@ impl<V: Planar> Client<V> {
     /// proven with it.
     pub fn new(config: ClientConfig<V>, random: Random) -> Self {
         let horizon = Replica::<V>::HORIZON;
-        let dispatcher = dispatcher(horizon, &random);
+        let dispatcher = dispatcher(horizon, config.liveness, &random);
         // The server allows twice the burst: what it sees is what was sent, squeezed by the
         // network.
         let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), (burst / 2).into());
@@ -173,7 +173,12 @@ impl<V: Planar> Client<V> {
             identity: None,
             detached_at: None,
             frames: Frames::default(),
-            channel: Channel::new(config.budget, config.datagram_every, random.fork(0)),
+            channel: Channel::new(
+                config.budget,
+                config.datagram_every,
+                config.loss_protection,
+                random.fork(0),
+            ),
             clock: ClockSync::new(config.clock),
             clock_epoch: 0,
             is_synchronised: false,
@@ -231,8 +236,11 @@ impl<V: Planar> Client<V> {
         if creation.len() > CREATION_BYTES_MAX {
             return Err(ObjectError::TooLong);
         }
-        let mine = self.objects.values().filter(|object| object.is_mine()).count();
-        if mine >= OBJECTS_PER_CLIENT_MAX {
+        let objects_max = self.config.objects_max;
+        // Counted only where the limit is near: a gateway creates thousands of objects in a row.
+        if self.objects.len() >= objects_max
+            && self.objects.values().filter(|object| object.is_mine()).count() >= objects_max
+        {
             return Err(ObjectError::TooMany);
         }
         self.ids.retain(|grant| grant.start < grant.end);
@@ -249,6 +257,7 @@ impl<V: Planar> Client<V> {
         };
         let motion =
             export.map(|export| encode_motion(precision, &export.vector, shared)).unwrap_or_default();
+        let is_announced = !motion.is_empty();
         let (owner, term, creation) = (Party::Client(identity.client), 0, creation.to_vec());
         let role = Role::Mine(Box::new(watch), 0);
         if !self.requests.try_spend(1.0, now) {
@@ -263,6 +272,9 @@ impl<V: Planar> Client<V> {
         if let Some(export) = export {
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
             self.dispatcher.set_pace(object, rates.pace());
+            if is_announced && let Some(copy) = self.dispatcher.on_announced(object, SERVER, shared) {
+                self.channel.on_copy_announced(object, copy);
+            }
         }
         Ok(object)
     }
@@ -680,8 +692,8 @@ impl<V: Planar> Client<V> {
         self.clock_read
     }
 
-    /// Returns the greatest possible error of the shared clock; `None` before the first exchange. It
-    /// falls quickly after the start, and on a link with jitter for some seconds more.
+    /// Returns the greatest possible error of the shared clock; `None` before the first exchange.
+    /// It falls quickly after the start, and on a link with jitter for some seconds more.
     pub fn clock_uncertainty(&self, now: LocalInstant) -> Option<Span> {
         self.clock.uncertainty(now)
     }
@@ -691,6 +703,12 @@ impl<V: Planar> Client<V> {
     pub fn statistics(&self) -> Statistics {
         let error_per_sec = self.dispatcher.account(SERVER).map_or(0.0, |account| account.rate());
         Statistics { error_per_sec, ..self.channel.statistics() }
+    }
+
+    /// Limits this client to a share of its [`Budget`](super::Budget)'s rate, from 0 to 1, until
+    /// the next call. A transport calls it when it notices that the path's delay rises.
+    pub fn set_budget_share(&mut self, share: f64, now: LocalInstant) {
+        self.channel.set_budget_share(share, now);
     }
 
     /// Returns the lengths of this client's queues.
@@ -748,8 +766,8 @@ impl<V: Planar> Object<V> {
 }
 
 /// Returns the dispatcher: a client has one receiver, the server, and sends it every update.
-fn dispatcher<V: Planar>(horizon: Span, random: &Random) -> Dispatcher<V> {
-    let settings = DispatcherConfig { horizon, ..DispatcherConfig::default() };
+fn dispatcher<V: Planar>(horizon: Span, liveness: Liveness, random: &Random) -> Dispatcher<V> {
+    let settings = DispatcherConfig { horizon, liveness: Some(liveness), ..DispatcherConfig::default() };
     Dispatcher::new(settings, Box::new(Broadcast), random.clone())
 }
 

@@ -7,9 +7,7 @@ use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::place::{Acceptance, Arrival, Replica};
 use crate::session::channel::Incoming;
-use crate::session::limits::{
-    CLOCK_WAIT_MAX, EARLY_MAX, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
-};
+use crate::session::limits::{CLOCK_WAIT_MAX, EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
 use crate::session::message::{Announcement, Call, Group, Message, Outcome, Welcome};
 use crate::session::{Class, CloseReason, Party, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant};
@@ -155,7 +153,7 @@ impl<V: Planar> Client<V> {
         }
         let now = self.clock_now(now).filter(|_| self.phase == Phase::Established);
         let now = now.ok_or(CloseReason::OutOfPlace)?;
-        match self.channel.handle_ordered(message, now)? {
+        match self.channel.handle_ordered(message, &mut self.dispatcher, SERVER, now)? {
             Some(Message::Enter(announcement)) => self.enter(announcement, now)?,
             Some(Message::Leave(object, is_destroyed)) => self.left(object, is_destroyed),
             Some(Message::Owned(object, owner, term)) => self.change_owner(object, owner, term, now),
@@ -212,7 +210,7 @@ impl<V: Planar> Client<V> {
 
     fn enter(&mut self, announcement: Announcement, now: Now) -> Result<(), CloseReason> {
         // The most objects a server may have, plus own objects that it does not know yet.
-        if self.objects.len() >= OBJECTS_MAX + OBJECTS_PER_CLIENT_MAX {
+        if self.objects.len() >= OBJECTS_MAX + self.config.objects_max {
             return Err(CloseReason::OutOfPlace);
         }
         self.channel.hear_groups(&announcement);

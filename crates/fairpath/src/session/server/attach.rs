@@ -1,13 +1,12 @@
 //! Objects attached to parents, as the server sees them.
 
-use std::collections::BTreeMap;
-
 use super::Server;
 use super::object::{Object, Role};
 use crate::dr_vector::DrVector;
 use crate::motion::MotionKind;
 use crate::number::EntityId;
 use crate::place::Arrival;
+use crate::session::id_map::IdMap;
 use crate::session::{ClientId, ObjectError, Refusal, attach};
 use crate::state::State;
 use crate::time::{Now, SharedInstant};
@@ -113,7 +112,7 @@ impl<V: Planar> Server<V> {
 
 /// Returns the world state of an object.
 pub(super) fn in_world<V: Planar>(
-    objects: &BTreeMap<EntityId, Object<V>>,
+    objects: &IdMap<EntityId, Object<V>>,
     object: EntityId,
     now: SharedInstant,
 ) -> Option<State<V>> {

@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 
-use super::super::limits::{RESUME_WITHIN, SILENCE_MAX};
-use super::super::{Budget, Protocol};
+use super::super::limits::{OBJECTS_PER_CLIENT_MAX, RESUME_WITHIN, SILENCE_MAX};
+use super::super::{Budget, LossProtection, Protocol};
 use crate::place::Placement;
 use crate::schedule::DispatcherConfig;
 use crate::time::Span;
@@ -24,10 +24,20 @@ pub struct ServerConfig<V: Planar> {
     /// datagrams a second instead of 60: half the bytes at a third of the server's time, and 25 ms
     /// more delay on average.
     pub datagram_every: Span,
+    /// Further copies of DR vectors that are sent to a client if its link loses datagrams. Default
+    /// [`LossProtection::default`].
+    pub loss_protection: LossProtection,
     /// Settings of the dispatcher, which distributes updates to the clients.
     pub dispatcher: DispatcherConfig,
     /// Most clients with a session. Default 64. An absent client can cost an outbox of 256 KiB.
     pub clients_max: usize,
+    /// Most objects that one client may own. Default
+    /// [`OBJECTS_PER_CLIENT_MAX`](crate::session::limits::OBJECTS_PER_CLIENT_MAX), 256. Raise it for
+    /// clients that speak for many, such as a gateway to another network, together with
+    /// [`ClientConfig::objects_max`](crate::session::ClientConfig::objects_max). Too high for
+    /// players: one client can fill the world
+    /// ([`OBJECTS_MAX`](crate::session::limits::OBJECTS_MAX)).
+    pub objects_per_client_max: usize,
     /// Time without data after which a client loses its connection, but not its session. Default
     /// [`SILENCE_MAX`].
     pub silence_max: Span,
@@ -50,8 +60,10 @@ impl<V: Planar> ServerConfig<V> {
             placement: Placement::default(),
             budget: Budget::default(),
             datagram_every: Span::ZERO,
+            loss_protection: LossProtection::default(),
             dispatcher: DispatcherConfig::default(),
             clients_max: 64,
+            objects_per_client_max: OBJECTS_PER_CLIENT_MAX,
             silence_max: SILENCE_MAX,
             resume_within: RESUME_WITHIN,
             scope_every: Span::from_millis(100),

@@ -91,3 +91,16 @@ pub enum ServerEvent {
         reason: super::CloseReason,
     },
 }
+
+/// For which connections a datagram may have made something due earlier than
+/// [`poll_deadline`](super::Server::poll_deadline) said. Later ones include earlier ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DatagramEffect {
+    /// For none: it held receipts, or nothing that was accepted.
+    #[default]
+    Nothing,
+    /// For the connection that it came on: it asked for the time, or wants a receipt.
+    SameConnection,
+    /// For any connection: it held motion, calls or states, or the client broke the protocol.
+    AnyConnection,
+}

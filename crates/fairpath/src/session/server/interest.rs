@@ -1,7 +1,5 @@
 //! Scope checks: which objects enter and leave the view of each client.
 
-use std::collections::BTreeMap;
-
 use super::object::{Object, Role};
 use super::{Member, Server};
 use crate::dr_vector::DrVector;
@@ -9,6 +7,7 @@ use crate::motion::Motion;
 use crate::number::EntityId;
 use crate::session::ClientId;
 use crate::session::attach::Attachments;
+use crate::session::id_map::IdMap;
 use crate::session::scope::{Reach, Scope};
 use crate::session::sights::Sights;
 use crate::time::{Now, SharedInstant, Span};
@@ -59,7 +58,8 @@ impl<V: Planar> Server<V> {
         let next = clients.last().filter(|_| !is_last).map_or(0, |client| client.0.saturating_add(1));
         self.scope_from = ClientId(next);
         if let Some(resting) = self.stillness.resting().filter(|_| self.reach() != Reach::Anywhere) {
-            clients.retain(|client| self.members[client].settled_in != Some(resting));
+            let settled_in = |client: ClientId| self.members.get(&client).and_then(|it| it.settled_in);
+            clients.retain(|client| settled_in(*client) != Some(resting));
         }
         self.look_around(&clients, now);
     }
@@ -139,7 +139,7 @@ impl<V: Planar> Server<V> {
 }
 
 /// Places all objects that clients may see.
-fn sights<V: Planar>(objects: &BTreeMap<EntityId, Object<V>>, now: SharedInstant) -> Sights<'_, V> {
+fn sights<V: Planar>(objects: &IdMap<EntityId, Object<V>>, now: SharedInstant) -> Sights<'_, V> {
     let showable = objects.iter().filter(|(_, known)| known.is_showable);
     Sights::new(showable.map(|(object, known)| known.sight(*object, objects, now)).collect())
 }

@@ -116,7 +116,8 @@ impl<V: Planar> Server<V> {
         let client = ClientId(self.next_client);
         self.next_client = self.next_client.checked_add(1).ok_or(CloseReason::Full)?;
         let random = self.random.fork(1 + u64::from(client.0));
-        let channel = Channel::new(self.config.budget, self.config.datagram_every, random);
+        let channel =
+            Channel::new(self.config.budget, self.config.datagram_every, self.config.loss_protection, random);
         self.members.insert(client, Member::new(token, bearer, channel, now));
         Ok(client)
     }

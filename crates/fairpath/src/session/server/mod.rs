@@ -12,11 +12,11 @@ mod ownership;
 mod reconcile;
 mod waiting;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 pub use config::{Admission, AdmitAll, ServerConfig};
-pub use event::ServerEvent;
+pub use event::{DatagramEffect, ServerEvent};
 pub use frame::ServerFrame;
 
 use super::attach::Attachments;
@@ -25,6 +25,7 @@ use super::error::{CallError, CloseReason, ObjectError};
 use super::filler::{Filler, Sending};
 use super::handle::ObjectHandle;
 use super::id_blocks::IdBlocks;
+use super::id_map::{IdMap, NumberedId};
 use super::interceptor::Interceptor;
 use super::limits::{
     CREATION_BYTES_MAX, EVENTS_MAX, GREETINGS_MAX, HELLO_WITHIN, IDS_PER_GRANT, OBJECTS_MAX,
@@ -50,6 +51,12 @@ use object::{Object, Role};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u64);
 
+impl NumberedId for ConnectionId {
+    fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// The server's end of its clients' sessions. The [module](super) says how to run it.
 #[derive(Debug)]
 pub struct Server<V: Planar> {
@@ -65,11 +72,11 @@ pub struct Server<V: Planar> {
     stillness: Stillness,
     admission: Box<dyn Admission>,
     relay: Relay,
-    connections: BTreeMap<ConnectionId, Connection>,
+    connections: IdMap<ConnectionId, Connection>,
     next_connection: u64,
-    members: BTreeMap<ClientId, Member<V>>,
+    members: IdMap<ClientId, Member<V>>,
     next_client: u32,
-    objects: BTreeMap<EntityId, Object<V>>,
+    objects: IdMap<EntityId, Object<V>>,
     /// The number of the next object.
     next_object: u64,
     attachments: Attachments,
@@ -92,9 +99,11 @@ struct Connection {
 }
 
 impl<V: Planar> Server<V> {
-    /// Returns a server without clients. `scheduler` distributes updates; its budget, if it has
-    /// one, is in DR vectors per trigger of any object, while [`Budget`](super::Budget) limits the
-    /// bytes of each client. In a live game seed `random` with a secret, which proves receipts.
+    /// Returns a server without clients. `scheduler` distributes updates:
+    /// [`Queued`](crate::schedule::Queued) in a game, within the bytes that
+    /// [`Budget`](super::Budget) allows to each client. Schedulers of the laboratory have a budget of
+    /// their own, in DR vectors per trigger of any object. In a live game seed `random` with a
+    /// secret, which proves receipts.
     pub fn new(config: ServerConfig<V>, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
             dispatcher: Dispatcher::new(config.dispatcher, scheduler, random.fork(0)),
@@ -105,11 +114,11 @@ impl<V: Planar> Server<V> {
             stillness: Stillness::default(),
             admission: Box::new(AdmitAll),
             relay: Relay::new(),
-            connections: BTreeMap::new(),
+            connections: IdMap::default(),
             next_connection: 0,
-            members: BTreeMap::new(),
+            members: IdMap::default(),
             next_client: 0,
-            objects: BTreeMap::new(),
+            objects: IdMap::default(),
             next_object: 0,
             attachments: Attachments::default(),
             ids: IdBlocks::default(),
@@ -129,7 +138,8 @@ impl<V: Planar> Server<V> {
         self
     }
 
-    /// Adds a check of clients' updates and claims. The builder of a `NetServer` calls it `interceptor`.
+    /// Adds a check of clients' updates and claims. The builder of a `NetServer` calls it
+    /// `interceptor`.
     #[must_use]
     pub fn with_interceptor(mut self, interceptor: impl Interceptor<V> + 'static) -> Self {
         self.interceptors.push(Box::new(interceptor));
@@ -444,33 +454,39 @@ impl<V: Planar> Server<V> {
         }
     }
 
-    /// Handles a datagram. Returns whether [`poll_deadline`](Self::poll_deadline) may have become
-    /// earlier: with many clients it is expensive to ask after each datagram, and receipts alone
-    /// rarely change it.
-    pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> bool {
+    /// Handles a datagram. Returns for which connections something may have become due earlier:
+    /// with many clients it is expensive to ask after each datagram, and receipts alone rarely
+    /// change it.
+    pub fn handle_datagram(&mut self, id: ConnectionId, bytes: &[u8], now: SharedInstant) -> DatagramEffect {
         self.latest = now;
-        let Some(client) = self.client_of(id) else { return false };
-        let Some(member) = self.members.get_mut(&client) else { return false };
+        let Some(client) = self.client_of(id) else { return DatagramEffect::Nothing };
+        let Some(member) = self.members.get_mut(&client) else { return DatagramEffect::Nothing };
         member.on_heard(0, now);
         let deadline = member_deadline(&self.config, &self.dispatcher, client, member, now);
         let (receiver, now_both) = (client.receiver(), Now::synchronised(now));
         let (dispatcher, precision) = (&mut self.dispatcher, self.config.protocol.precision());
         let incoming = member.channel.handle_datagram(dispatcher, receiver, precision, bytes, now_both);
-        let brought_news = matches!(&incoming, Ok(Some(incoming)) if incoming.brings_news());
+        let effect = match &incoming {
+            Ok(Some(incoming)) => incoming.effect(),
+            _ => DatagramEffect::Nothing,
+        };
         let handled = match incoming {
             Ok(Some(incoming)) => self.reconcile(client, incoming, now),
             Ok(None) => Ok(()),
             Err(reason) => Err(reason),
         };
-        let is_broken = handled.is_err();
         if let Err(reason) = handled {
             self.close(id, reason, now);
+            return DatagramEffect::AnyConnection;
         }
         let is_sooner = |member: &Member<V>| {
             let now_due = member_deadline(&self.config, &self.dispatcher, client, member, now);
             now_due.is_some_and(|at| deadline.is_none_or(|before| at < before))
         };
-        brought_news || is_broken || self.members.get(&client).is_some_and(is_sooner)
+        if effect == DatagramEffect::Nothing && self.members.get(&client).is_some_and(is_sooner) {
+            return DatagramEffect::SameConnection;
+        }
+        effect
     }
 
     /// Adds a round trip that the transport measured. It exposes clients that hold receipts back.
@@ -480,21 +496,29 @@ impl<V: Planar> Server<V> {
         }
     }
 
+    /// Limits a connection to a share of its [`Budget`](super::Budget)'s rate, from 0 to 1, until
+    /// the next call. A transport calls it when it notices that the path's delay rises. Bursts stay
+    /// as large, and a client that resumes on another connection keeps the share.
+    pub fn set_budget_share(&mut self, id: ConnectionId, share: f64, now: SharedInstant) {
+        if let Some(member) = self.client_of(id).and_then(|client| self.members.get_mut(&client)) {
+            member.channel.set_budget_share(share, Now::synchronised(now).local);
+        }
+    }
+
     /// Handles the passing of time: call it when [`poll_deadline`](Self::poll_deadline) is reached.
     pub fn handle_timeout(&mut self, now: SharedInstant) {
         self.latest = self.latest.max(now);
         let is_overloaded = self.events.len() >= EVENTS_MAX;
-        let reason_to_close =
-            |connection: &Connection, members: &BTreeMap<ClientId, Member<V>>| match connection
-                .client
-                .and_then(|client| members.get(&client))
-            {
-                None if now - connection.opened_at >= HELLO_WITHIN => Some(CloseReason::NoGreeting),
-                Some(member) if member.is_overfull => Some(CloseReason::OutboxFull),
-                Some(member) if now - member.heard_at >= self.config.silence_max => Some(CloseReason::Silent),
-                Some(_) if is_overloaded => Some(CloseReason::Overloaded),
-                _ => None,
-            };
+        let reason_to_close = |connection: &Connection, members: &IdMap<ClientId, Member<V>>| match connection
+            .client
+            .and_then(|client| members.get(&client))
+        {
+            None if now - connection.opened_at >= HELLO_WITHIN => Some(CloseReason::NoGreeting),
+            Some(member) if member.is_overfull => Some(CloseReason::OutboxFull),
+            Some(member) if now - member.heard_at >= self.config.silence_max => Some(CloseReason::Silent),
+            Some(_) if is_overloaded => Some(CloseReason::Overloaded),
+            _ => None,
+        };
         let open = self.connections.iter().filter(|(_, connection)| connection.closing.is_none());
         let ending = open.filter_map(|(id, it)| Some((*id, reason_to_close(it, &self.members)?)));
         for (id, reason) in ending.collect::<Vec<_>>() {
@@ -589,6 +613,14 @@ impl<V: Planar> Server<V> {
         });
         let scope = self.scope.is_some().then(|| self.scope_at + self.scope_pause());
         greetings.chain(members).chain(scope).min()
+    }
+
+    /// Returns when something becomes due for one connection, as
+    /// [`poll_deadline`](Self::poll_deadline) does for all of them: after a datagram that affected
+    /// only the connection that it came on.
+    pub fn connection_deadline(&self, id: ConnectionId, now: SharedInstant) -> Option<SharedInstant> {
+        let client = self.client_of(id)?;
+        member_deadline(&self.config, &self.dispatcher, client, self.members.get(&client)?, now)
     }
 
     /// Ends a client's session.

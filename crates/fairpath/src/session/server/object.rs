@@ -9,6 +9,7 @@ use crate::number::EntityId;
 use crate::owner::Owner;
 use crate::place::{Arrival, Replica};
 use crate::session::client::{encode_motion, watch};
+use crate::session::id_map::IdMap;
 use crate::session::message::{Announcement, Call, Message};
 use crate::session::scope::ScopeObject;
 use crate::session::{Class, ClassId, ClientId, Delivery, Party};
@@ -79,7 +80,7 @@ impl<V: Planar> Object<V> {
     pub(super) fn sight<'a>(
         &'a self,
         object: EntityId,
-        objects: &BTreeMap<EntityId, Self>,
+        objects: &IdMap<EntityId, Self>,
         now: SharedInstant,
     ) -> ScopeObject<'a, V> {
         let Self { class, owner, creation, .. } = self;
@@ -149,15 +150,17 @@ impl<V: Planar> Server<V> {
         let (Some(known), Some(member)) = (self.objects.get(&object), self.members.get_mut(&client)) else {
             return;
         };
-        let motion =
-            known.newest().map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
+        let newest = known.newest();
+        let motion = newest.map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
+        let motion = motion.unwrap_or_default();
+        let newest = newest.filter(|_| !motion.is_empty()).map(|vector| vector.generated_at);
         let announcement = Announcement {
             object,
             class: known.class,
             owner: known.owner,
             term: known.term,
             creation: known.creation.clone(),
-            motion: motion.unwrap_or_default(),
+            motion,
             groups: member.channel.number_groups(&known.groups),
         };
         if member.channel.announce(Message::Enter(announcement), object).is_err() {
@@ -165,6 +168,12 @@ impl<V: Planar> Server<V> {
         }
         if known.owner != Party::Client(client) {
             self.dispatcher.show(object, client.receiver(), now);
+            let in_dispatcher = self.dispatcher.newest(object).map(|vector| vector.generated_at);
+            if newest.is_some() && newest == in_dispatcher {
+                // The client needs no other copy: it could not use one before the announcement.
+                let copy = self.dispatcher.on_announced(object, client.receiver(), now);
+                copy.into_iter().for_each(|copy| member.channel.on_copy_announced(object, copy));
+            }
         }
     }
 
@@ -186,8 +195,10 @@ impl<V: Planar> Server<V> {
         self.disown(removed.owner, object);
         self.ids.free(object.0, self.latest);
         for client in self.members.keys().copied().collect::<Vec<_>>() {
-            if let Some(member) = self.members.get_mut(&client) {
-                member.waiting.remove(object);
+            if let Some(member) = self.members.get_mut(&client)
+                && member.waiting.remove(object)
+            {
+                member.channel.on_birth_missed();
             }
             if self.sees(client, object) {
                 if Some(client) == by {
@@ -285,7 +296,7 @@ impl<V: Planar> Server<V> {
         let is_servers = self.class_of(object).is_some_and(|class| class.is_servers(group));
         let Some(known) = self.objects.get_mut(&object) else { return };
         let owner = known.owner;
-        for (client, member) in &mut self.members {
+        for (client, member) in self.members.iter_mut() {
             if member.seen.contains(&object) && (is_servers || owner != Party::Client(*client)) {
                 member.channel.set_state(object, group, bytes.clone());
             }
@@ -297,7 +308,7 @@ impl<V: Planar> Server<V> {
     pub(super) fn spread_call(&mut self, object: EntityId, call: &Call, delivery: Delivery) -> Vec<ClientId> {
         let owner = self.owner(object);
         let mut busy = Vec::new();
-        for (client, member) in &mut self.members {
+        for (client, member) in self.members.iter_mut() {
             let is_viewer = member.seen.contains(&object) && owner != Some(Party::Client(*client));
             if is_viewer && member.channel.call(call.clone(), delivery).is_err() {
                 busy.push(*client);

@@ -9,9 +9,7 @@ use crate::place::{Acceptance, Arrival, Placement, Replica};
 use crate::session::channel::Incoming;
 use crate::session::client::decode_motion;
 use crate::session::interceptor::Update;
-use crate::session::limits::{
-    CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, IDS_LOW, OBJECTS_MAX, OBJECTS_PER_CLIENT_MAX,
-};
+use crate::session::limits::{CREATION_BYTES_MAX, DATAGRAM_ITEM_BYTES_MAX, IDS_LOW, OBJECTS_MAX};
 use crate::session::message::{Announcement, Call, Group, Message, Target};
 use crate::session::{ClientId, CloseReason, Delivery, Party, Payload, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
@@ -187,6 +185,9 @@ impl<V: Planar> Server<V> {
             let rates = self.class_of(vector.entity).map(|class| class.rates).unwrap_or_default();
             self.dispatcher.set_pace(vector.entity, rates.pace());
         }
+        if self.config.budget.share.is_some() && !is_new {
+            self.count_broadcast(vector.entity, now);
+        }
         let Some(object) = self.objects.get_mut(&vector.entity) else { return };
         if !std::mem::replace(&mut object.is_showable, true) {
             // The dispatcher shows a new object to all receivers.
@@ -196,6 +197,16 @@ impl<V: Planar> Server<V> {
                 }
             }
             self.show_to_all(vector.entity, now);
+        }
+    }
+
+    /// Notes that broadcast would send this object to all its viewers now.
+    fn count_broadcast(&mut self, object: EntityId, now: SharedInstant) {
+        let owner = self.owner(object);
+        for (client, member) in self.members.iter_mut() {
+            if member.seen.contains(&object) && owner != Some(Party::Client(*client)) {
+                member.channel.on_broadcast(Now::synchronised(now));
+            }
         }
     }
 
@@ -288,9 +299,9 @@ impl<V: Planar> Server<V> {
         now: SharedInstant,
     ) -> Result<(), CloseReason> {
         let member = self.members.get_mut(&client).ok_or(CloseReason::OutOfPlace)?;
-        let Some(message) = member.channel.handle_ordered(message, Now::synchronised(now))? else {
-            return Ok(());
-        };
+        let (dispatcher, receiver) = (&mut self.dispatcher, client.receiver());
+        let handled = member.channel.handle_ordered(message, dispatcher, receiver, Now::synchronised(now));
+        let Some(message) = handled? else { return Ok(()) };
         if let Message::Call(call) = message {
             return self.route(client, call, Delivery::ReliableOrdered, now);
         }
@@ -399,11 +410,12 @@ impl<V: Planar> Server<V> {
     /// Returns whether a client may own one more object of this class.
     pub(super) fn may_own(&self, client: ClientId, class: crate::session::ClassId) -> Result<(), Refusal> {
         let Some(member) = self.members.get(&client) else { return Err(Refusal::UnknownId) };
-        let of_class = member.owned.iter().filter(|object| self.class(**object) == Some(class)).count();
         let of_class_max = self.config.protocol.class_by_id(class).map_or(0, |class| class.per_client_max);
+        let of_class = || member.owned.iter().filter(|object| self.class(**object) == Some(class)).count();
         let has_room = self.objects.len() < OBJECTS_MAX
-            && member.owned.len() < OBJECTS_PER_CLIENT_MAX
-            && of_class < of_class_max;
+            && member.owned.len() < self.config.objects_per_client_max
+            // Counted only where the limit is near: a gateway owns thousands of objects.
+            && (member.owned.len() < of_class_max || of_class() < of_class_max);
         if has_room { Ok(()) } else { Err(Refusal::TooManyObjects) }
     }
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use fairpath::vector::{Vec2, Vector};
 use fairpath::{Observation, State};
-use fairpath_games::tanks::{HALF_SIDE, Match, TANKS_MAX, TICK_RATE, TanksConfig};
+
+use super::{HALF_SIDE, Match, TANKS_MAX, TICK_RATE, TanksConfig};
 
 /// A recording of tanks driven by bots, from a seed. The truth is known at any instant.
 ///
@@ -89,6 +90,13 @@ impl TankPaths {
         let velocity = Vec2::new(cos * x - sin * y, sin * x + cos * y);
         State { position, velocity, ..state }
             .with_heading(f64::from(sample.heading) + turn, f64::from(sample.turn_rate))
+    }
+
+    /// Returns when a tank is put elsewhere, in order.
+    pub fn jumps(&self, tank: usize) -> impl Iterator<Item = Duration> + '_ {
+        let at = |tick: usize| Duration::from_secs_f64(tick as f64 / f64::from(TICK_RATE.as_hz()));
+        let jumped = self.tanks[tank].iter().enumerate().filter(|(_, sample)| sample.has_jumped);
+        jumped.map(move |(tick, _)| at(tick))
     }
 
     /// Returns the same state as the observation of an owner that last looked at `before`.

@@ -1,0 +1,5 @@
+mod accuracy;
+mod fleet;
+mod life;
+mod loops;
+mod world;
