@@ -234,10 +234,15 @@ fn parked() -> PlayerUpdate {
 }
 
 fn played(config: ProxyConfig) -> World {
+    played_for(10, 60, config)
+}
+
+/// The errors of the first seconds do not count.
+fn played_for(warm_up_secs: i64, secs: i64, config: ProxyConfig) -> World {
     let mut world = World::new(config, &[50, 800, 500, 200]);
-    world.drive(10);
+    world.drive(warm_up_secs);
     world.forget_errors();
-    world.drive(60);
+    world.drive(secs);
     world
 }
 
@@ -275,9 +280,9 @@ fn no_copy_is_ignored_for_its_order() {
 #[test]
 fn error_index_levels_the_errors_of_near_and_far() {
     let every_third = SchedulerChoice::EveryNth { n: Some(3) };
-    let base = played(ProxyConfig { scheduler: every_third, ..ProxyConfig::default() });
-    let fair = SchedulerChoice::ErrorIndex { fairness: 4.0 };
-    let level = played(ProxyConfig { scheduler: fair, budget: 1.0, ..ProxyConfig::default() });
+    let base = played_for(30, 240, ProxyConfig { scheduler: every_third, ..ProxyConfig::default() });
+    let fair = SchedulerChoice::ErrorIndex { fairness: 1.0 };
+    let level = played_for(30, 240, ProxyConfig { scheduler: fair, budget: 1.0, ..ProxyConfig::default() });
     let copies = |world: &World| world.players[1..].iter().map(|it| it.received).sum::<usize>() as f64;
     assert!((0.9..1.1).contains(&(copies(&level) / copies(&base))), "{} {}", copies(&level), copies(&base));
     let spread = |world: &World| {
@@ -287,8 +292,8 @@ fn error_index_levels_the_errors_of_near_and_far() {
         (variance.sqrt(), mean)
     };
     let ((base_spread, base_mean), (level_spread, level_mean)) = (spread(&base), spread(&level));
-    assert!(level_spread <= 0.5 * base_spread, "{level_spread} against {base_spread}");
-    assert!(level_mean <= 1.02 * base_mean, "{level_mean} against {base_mean}");
+    assert!(level_spread <= 0.6 * base_spread, "{level_spread} against {base_spread}");
+    assert!(level_mean <= base_mean, "{level_mean} against {base_mean}");
 }
 
 #[test]
