@@ -16,7 +16,6 @@ use fairpath_bzflag::driver::{DriverConfig, RunningProxy};
 use fairpath_bzflag::update::PlayerUpdate;
 use fairpath_bzflag::{ClientId, PlayerStatus, ProxyConfig, Record};
 use fairpath_experiments::files::{check_writable, write_together};
-use fairpath_experiments::table::ROWS_MAX;
 use fairpath_experiments::trace::{TraceFormat, to_files};
 use fairpath_sim::trace::{LengthUnit, Metadata, StateKind, StateRow, Trace};
 use serde_json::{Value, json};
@@ -201,6 +200,8 @@ struct MatchRecording {
     lives: BTreeMap<(u8, Option<u8>), (u16, i64)>,
 }
 
+/// States that a recording holds; later ones are dropped. 20 minutes with 40 players.
+const ROWS_MAX: usize = 4_000_000;
 /// Half the side of BZFlag's default world.
 const HALF_SIDE: f64 = 400.0;
 
