@@ -172,8 +172,11 @@ const HISTORY_MAX: usize = 32;
 /// A tank that is this far from where it was expected, in units, was put there: three tank lengths.
 /// BZFlag sends an update at 0.09 units, so only a teleport or many lost updates do that.
 const JUMP: f64 = 18.0;
-/// An update that changes less than this, in units, is a heartbeat: BZFlag's own threshold.
+/// An update that changes less than this, in units and units per second, is a heartbeat: BZFlag's
+/// own threshold.
 const HEARTBEAT_CHANGE: f64 = 0.09;
+/// The same for turn rates, in radians per second.
+const HEARTBEAT_TURN: f64 = 0.01;
 /// An order that is lower than the last by more than this is another player's with the same number.
 const REORDERED_MAX: i32 = 256;
 /// Replicas never freeze in BZFlag. Ten seconds is longer than any silence of a living client.
@@ -544,11 +547,13 @@ impl Proxy {
             generated_at = generated_at.max(*before_at + Span::from_micros(1));
             let expected = before.after((generated_at - *before_at).as_secs_f64(), self.gravity);
             let off = expected.position.distance(update.position);
-            let is_same_state = before.status == update.status;
+            let keeps_course = before.status == update.status
+                && expected.velocity.distance(update.velocity) <= HEARTBEAT_CHANGE
+                && (before.turn_rate - update.turn_rate).abs() <= HEARTBEAT_TURN;
             reason = match off {
                 off if off > JUMP => TriggerReason::Jumped,
-                off if off > HEARTBEAT_CHANGE || !is_same_state => TriggerReason::Distance,
-                _ => TriggerReason::Heartbeat,
+                off if off <= HEARTBEAT_CHANGE && keeps_course => TriggerReason::Heartbeat,
+                _ => TriggerReason::Distance,
             };
         }
         if reason == TriggerReason::Jumped {

@@ -177,8 +177,8 @@ impl World {
         self.players.iter().map(|it| it.error.0 / it.error.1.max(1) as f64).collect()
     }
 
-    /// Lets the first player's tank drive. It steers anew every quarter of a second and tells each
-    /// time, about as often as BZFlag's tanks do.
+    /// Lets the first player's tank drive. It turns for a second or two and steers a little every
+    /// quarter of a second, and tells each time: about as often as BZFlag's tanks do.
     fn drive(&mut self, secs: i64) {
         let mut tank = self.players[0].told.clone().map_or_else(parked, |(_, told)| told);
         tank.velocity = Vec3::new(25.0, 0.0, 0.0);
@@ -186,8 +186,9 @@ impl World {
         let begin = self.now;
         while self.now - begin < Span::from_secs(secs) {
             let elapsed = (self.now - begin).as_secs_f64();
-            let turns = [0.6, 0.1, -0.7, -0.2, 0.3, -0.5, 0.7, 0.0, -0.1, 0.4, -0.785, 0.2, -0.3];
-            let wanted = turns[(elapsed / 0.23) as usize * 5 % turns.len()];
+            let turns = [0.6, 0.0, -0.7, -0.2, 0.7, 0.0, -0.5, 0.3, -0.785, 0.0, 0.4];
+            let small = [0.0, 0.05, -0.03, 0.08, -0.06];
+            let wanted = turns[(elapsed / 1.7) as usize % 11] + small[(elapsed / 0.23) as usize % 5];
             let told = self.players[0].told.clone();
             let true_now = told.as_ref().map_or_else(
                 || tank.clone(),
@@ -233,10 +234,15 @@ fn parked() -> PlayerUpdate {
 }
 
 fn played(config: ProxyConfig) -> World {
+    played_for(10, 60, config)
+}
+
+/// The errors of the first seconds do not count.
+fn played_for(warm_up_secs: i64, secs: i64, config: ProxyConfig) -> World {
     let mut world = World::new(config, &[50, 800, 500, 200]);
-    world.drive(10);
+    world.drive(warm_up_secs);
     world.forget_errors();
-    world.drive(60);
+    world.drive(secs);
     world
 }
 
@@ -274,9 +280,9 @@ fn no_copy_is_ignored_for_its_order() {
 #[test]
 fn error_index_levels_the_errors_of_near_and_far() {
     let every_third = SchedulerChoice::EveryNth { n: Some(3) };
-    let base = played(ProxyConfig { scheduler: every_third, ..ProxyConfig::default() });
+    let base = played_for(30, 240, ProxyConfig { scheduler: every_third, ..ProxyConfig::default() });
     let fair = SchedulerChoice::ErrorIndex { fairness: 1.0 };
-    let level = played(ProxyConfig { scheduler: fair, budget: 1.0, ..ProxyConfig::default() });
+    let level = played_for(30, 240, ProxyConfig { scheduler: fair, budget: 1.0, ..ProxyConfig::default() });
     let copies = |world: &World| world.players[1..].iter().map(|it| it.received).sum::<usize>() as f64;
     assert!((0.9..1.1).contains(&(copies(&level) / copies(&base))), "{} {}", copies(&level), copies(&base));
     let spread = |world: &World| {
@@ -286,8 +292,8 @@ fn error_index_levels_the_errors_of_near_and_far() {
         (variance.sqrt(), mean)
     };
     let ((base_spread, base_mean), (level_spread, level_mean)) = (spread(&base), spread(&level));
-    assert!(level_spread <= 0.5 * base_spread, "{level_spread} against {base_spread}");
-    assert!(level_mean <= 1.05 * base_mean, "{level_mean} against {base_mean}");
+    assert!(level_spread <= 0.6 * base_spread, "{level_spread} against {base_spread}");
+    assert!(level_mean <= base_mean, "{level_mean} against {base_mean}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl Arm {
             Self::Unmodified,
             proxy(&[]),
             proxy(&["--scheduler", "every-nth:3"]),
-            proxy(&["--scheduler", "error-index", "--budget", &budget]),
+            proxy(&["--scheduler", "error-index:4", "--budget", &budget]),
         ]
     }
 }

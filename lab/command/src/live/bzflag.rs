@@ -16,7 +16,6 @@ use fairpath_bzflag::driver::{DriverConfig, RunningProxy};
 use fairpath_bzflag::update::PlayerUpdate;
 use fairpath_bzflag::{ClientId, PlayerStatus, ProxyConfig, Record};
 use fairpath_experiments::files::{check_writable, write_together};
-use fairpath_experiments::record::ROWS_MAX;
 use fairpath_experiments::trace::{TraceFormat, to_files};
 use fairpath_sim::trace::{LengthUnit, Metadata, StateKind, StateRow, Trace};
 use serde_json::{Value, json};
@@ -201,6 +200,8 @@ struct MatchRecording {
     lives: BTreeMap<(u8, Option<u8>), (u16, i64)>,
 }
 
+/// States that a recording holds; later ones are dropped. 20 minutes with 40 players.
+const ROWS_MAX: usize = 4_000_000;
 /// Half the side of BZFlag's default world.
 const HALF_SIDE: f64 = 400.0;
 
@@ -228,7 +229,7 @@ impl MatchRecording {
     }
 
     fn push(&mut self, at: SharedInstant, viewer: Option<u8>, life: u16, update: &PlayerUpdate) {
-        if self.trace.states.len() >= ROWS_MAX as usize {
+        if self.trace.states.len() >= ROWS_MAX {
             return;
         }
         let before = self.lives.insert((update.player, viewer), (life, at.as_micros()));
@@ -256,7 +257,7 @@ impl MatchRecording {
         self.trace.states.sort_by_key(|row| row.t_us);
         let files = to_files(&self.trace, &self.name, self.format)?;
         write_together(folder_of(&self.out), &files)?;
-        let is_full = self.trace.states.len() >= ROWS_MAX as usize;
+        let is_full = self.trace.states.len() >= ROWS_MAX;
         let cut = if is_full { "; it was full before the end" } else { "" };
         Ok(format!("recorded {} states in {}{cut}", self.trace.states.len(), self.out.display()))
     }
