@@ -5,8 +5,6 @@
 mod arena;
 #[path = "sessions/budget.rs"]
 mod budget;
-#[path = "sessions/budget_laws.rs"]
-mod budget_laws;
 #[path = "sessions/calls.rs"]
 mod calls;
 #[path = "sessions/hostile.rs"]
