@@ -80,7 +80,7 @@ impl Arguments {
             let stamp =
                 if self.keep_stamps { pdu.stamp() } else { Stamp::of(instants, pdu.stamp().is_absolute()).0 };
             let mut one = pdu.bytes().to_vec();
-            readdress(&mut one, self.exercise.unwrap_or(pdu.exercise()), stamp);
+            readdress(&mut one, self.exercise.unwrap_or_else(|| pdu.exercise()), stamp);
             renewed.extend(one);
         }
         // Whatever is not a PDU goes out as it is.
