@@ -1,5 +1,6 @@
-//! Goal: the driver carries bytes both ways, finds a client's datagrams, and keeps its address where
-//! that is asked for. Method: real sockets on the loopback interface, and a server of a few lines.
+//! Goal: the driver carries bytes both ways, finds a client's datagrams, and keeps its address
+//! where that is asked for. Method: real sockets on the loopback interface, and a server of a few
+//! lines.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};

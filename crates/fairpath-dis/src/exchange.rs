@@ -53,8 +53,9 @@ pub struct Other(pub Vec<u8>);
 /// How finely numbers travel between gateways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fineness {
-    /// Positions to a centimetre, and curves within a millimetre of the original for 5 s at 300 m/s.
-    /// For entities that are passed on one to one. About 45 bytes for a DR vector with everything.
+    /// Positions to a centimetre, and curves within a millimetre of the original for 5 s at 300
+    /// m/s. For entities that are passed on one to one. About 45 bytes for a DR vector with
+    /// everything.
     #[default]
     Exact,
     /// Positions to 6 cm, orientations to 0.35°: a tenth of the standard's thresholds. For entities
@@ -62,7 +63,8 @@ pub enum Fineness {
     Compact,
 }
 
-/// What the gateways of one session agree on. A gateway with another origin or precision is refused.
+/// What the gateways of one session agree on. A gateway with another origin or precision is
+/// refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Exchange {
     /// The origin of the local frame. Choose a place in the middle of the exercise: within 80 km

@@ -1,8 +1,8 @@
 //! PDUs: where one ends and the next begins, and the Entity State PDU in both directions.
 //!
 //! dis-rs reads and checks a PDU. What the gateway does not model stays in the PDU's own bytes:
-//! dis-rs writes some of it differently (it sets the type of empty dead-reckoning parameters), and a
-//! gateway must not change what it does not understand.
+//! dis-rs writes some of it differently (it sets the type of empty dead-reckoning parameters), and
+//! a gateway must not change what it does not understand.
 
 use std::fmt::{self, Display, Formatter};
 

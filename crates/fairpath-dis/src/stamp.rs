@@ -58,8 +58,9 @@ pub enum StampUse {
     /// From an absolute stamp: the sender's clock agrees with ours.
     Absolute,
     /// From the differences between stamps: relative stamps, or absolute ones of a clock that is
-    /// wrong. The fastest of the recent PDUs counts as sent when it arrived, so positions lag by the
-    /// delay of the network, which such stamps cannot reveal: below a millisecond in one building.
+    /// wrong. The fastest of the recent PDUs counts as sent when it arrived, so positions lag by
+    /// the delay of the network, which such stamps cannot reveal: below a millisecond in one
+    /// building.
     Relative,
     /// From the arrival: the stamps do not advance. Positions lag and tremble with the network.
     #[default]

@@ -1,6 +1,6 @@
-//! Goal: a recording says what its entities get wrong. Method: a recording of 12 s over a full hour,
-//! its PDUs made by PyPI's opendis: an aircraft that flies straight, one that circles but tells
-//! straight lines, one whose stamps stand still, and one that circles and says so.
+//! Goal: a recording says what its entities get wrong. Method: a recording of 12 s over a full
+//! hour, its PDUs made by PyPI's opendis: an aircraft that flies straight, one that circles but
+//! tells straight lines, one whose stamps stand still, and one that circles and says so.
 
 use fairpath::LocalInstant;
 use fairpath_dis::stamp::{Instants, StampUse};
@@ -48,7 +48,8 @@ fn what_entities_get_wrong_is_noted_and_nothing_else() {
         (StampUse::Arrival, &["stamps stand still"][..])
     );
 
-    // The same circle in model 4, told every two seconds: what remains is the change of acceleration.
+    // The same circle in model 4, told every two seconds: what remains is the change of
+    // acceleration.
     let turning = entity(&report, "TURNING");
     assert!(turning.angle_max < 0.1 && turning.error_rms < 1.5, "{turning:?}");
 }

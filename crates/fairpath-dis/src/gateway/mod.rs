@@ -233,7 +233,8 @@ impl Gateway {
         Ok(())
     }
 
-    /// Takes the events of the session, updates both tables, and writes what is due for the network.
+    /// Takes the events of the session, updates both tables, and writes what is due for the
+    /// network.
     pub fn handle_frame(&mut self, now: Instants, game: &mut ClientFrame<'_, Vec3>) {
         while let Some(event) = game.poll_event() {
             self.handle_event(event, now, game);

@@ -1,6 +1,6 @@
 //! Goal: what a receiver on the far network reckons is what it would have reckoned on the near one.
-//! Method: 200 entities in all nine models fly for a while; the curve of every PDU that comes out is
-//! compared with the curve of the PDU that went in.
+//! Method: 200 entities in all nine models fly for a while; the curve of every PDU that comes out
+//! is compared with the curve of the PDU that went in.
 
 use std::collections::BTreeMap;
 

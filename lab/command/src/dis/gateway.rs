@@ -29,8 +29,8 @@ pub(crate) struct Arguments {
     /// Middle of the exercise, the same at all gateways: degrees north and east, metres
     #[arg(long, value_name = "LAT,LON[,HEIGHT]", default_value = "0,0,0", allow_hyphen_values = true)]
     origin: String,
-    /// Send an entity only when receivers would be off by more than the threshold, in few bytes; the
-    /// same at all gateways [default: every PDU, to a centimetre]
+    /// Send an entity only when receivers would be off by more than the threshold, in few bytes;
+    /// the same at all gateways [default: every PDU, to a centimetre]
     #[arg(long)]
     compact: bool,
     /// The site and application of this gateway, different at all gateways
