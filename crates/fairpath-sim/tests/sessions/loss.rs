@@ -69,8 +69,8 @@ impl Play {
         Self { world, balls, ships }
     }
 
-    /// Plays at 30 Hz. Returns the mean errors of the first client about the balls, and of the server
-    /// about the first client's ship.
+    /// Plays at 30 Hz. Returns the mean errors of the first client about the balls, and of the
+    /// server about the first client's ship.
     fn run_for(&mut self, span: Span) -> (f64, f64) {
         let Self { world, balls, ships } = self;
         let (mut at_client, mut at_server, mut samples) = (0.0, 0.0, 0.0);

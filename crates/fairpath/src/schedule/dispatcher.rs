@@ -468,8 +468,8 @@ impl<V: Planar> Dispatcher<V> {
         self.generated
     }
 
-    /// Returns the weight of a departure to a receiver that has waited: it grows with the time since
-    /// the last copy. Repeats come last.
+    /// Returns the weight of a departure to a receiver that has waited: it grows with the time
+    /// since the last copy. Repeats come last.
     pub(crate) fn urgency(&self, departure: &Departure, now: SharedInstant) -> f64 {
         let claim = &departure.claim;
         if departure.kind == DepartureKind::Repeat {

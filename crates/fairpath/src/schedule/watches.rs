@@ -27,8 +27,8 @@ pub(super) struct WatchRow {
     watches: Vec<Watch>,
 }
 
-/// Slots of a block. Eight: a changed pair is compared with few others, and a receiver of a thousand
-/// entities has 125 blocks.
+/// Slots of a block. Eight: a changed pair is compared with few others, and a receiver of a
+/// thousand entities has 125 blocks.
 const BLOCK: usize = 8;
 
 /// What the watch over one pair knows.
@@ -88,8 +88,8 @@ impl WatchRow {
         self.earliest
     }
 
-    /// Looks at the pairs for which it is time. `look` returns the next instant to look: by `now`, if
-    /// a copy is due and stays due until it departs.
+    /// Looks at the pairs for which it is time. `look` returns the next instant to look: by `now`,
+    /// if a copy is due and stays due until it departs.
     pub(super) fn look(&mut self, now: SharedInstant, mut look: impl FnMut(usize, &Watch) -> SharedInstant) {
         if self.earliest > now {
             return;

@@ -23,8 +23,8 @@ impl NumberedId for EntityId {
 }
 
 /// A map in the order of ids. Every datagram looks up its connection and its client, and every
-/// observation its object, so a lookup first tries the place that an id has where no id before it is missing. Values are boxed: adding
-/// or removing one moves pointers only.
+/// observation its object, so a lookup first tries the place that an id has where no id before it
+/// is missing. Values are boxed: adding or removing one moves pointers only.
 #[derive(Clone, Debug)]
 pub(super) struct IdMap<K, T> {
     ids: Vec<K>,

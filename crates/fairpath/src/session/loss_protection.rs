@@ -13,28 +13,28 @@ use crate::time::Span;
 /// use fairpath::vector::Vec2;
 ///
 /// let game = Protocol::<Vec2>::new("tanks", 1).class::<u32>("tank", Class::within(0.3));
-/// let config = ServerConfig { loss_protection: LossProtection::Off, ..ServerConfig::new(game, 1) };
-/// assert_ne!(config.loss_protection, LossProtection::default());
+/// let config = ServerConfig { loss_protection: LossProtection::Off, ..ServerConfig::new(game, 1)
+/// }; assert_ne!(config.loss_protection, LossProtection::default());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LossProtection {
     /// No further copies: a lost DR vector is sent again when receipts show that it is missing.
     Off,
-    /// As many further copies as the loss of the peer's link calls for. They begin when 2 % are lost
-    /// and end below 0.5 %. None leaves while delay rises: then a queue fills, and copies would make
-    /// it longer.
+    /// As many further copies as the loss of the peer's link calls for. They begin when 2 % are
+    /// lost and end below 0.5 %. None leaves while delay rises: then a queue fills, and copies
+    /// would make it longer.
     ///
     /// Further copies use only bytes that are left of the peer's [`Budget`](super::Budget) beyond
-    /// half of a burst, so they delay nothing else. A copy is not sent once a newer DR vector of the
-    /// object exists, or once the peer has acknowledged this one.
+    /// half of a burst, so they delay nothing else. A copy is not sent once a newer DR vector of
+    /// the object exists, or once the peer has acknowledged this one.
     Adaptive {
         /// Most further copies of one DR vector, at most [`CopyPlan::COPIES_MAX`]. Default 6.
         ///
         /// Scattered losses take one to three copies 17 ms apart, losses in bursts up to six copies
         /// 50 ms apart. Too low: DR vectors are lost with all their copies, and objects that turned
-        /// are off for a round trip; at 30 % loss and one copy that is one in eleven. Too high costs
-        /// bytes on lossy links only: at 20 % loss and three copies about 2.5 times as many.
+        /// are off for a round trip; at 30 % loss and one copy that is one in eleven. Too high
+        /// costs bytes on lossy links only: at 20 % loss and three copies about 2.5 times as many.
         copies_max: u8,
     },
     /// The same further copies whatever is lost. For experiments, and for links that are known.
@@ -65,13 +65,13 @@ struct Level {
 }
 
 impl LossGuard {
-    /// Half a tick apart, because the state of the next tick is what a copy competes with. Two ticks
-    /// of a 60 Hz game, or the ticks of a 30 Hz game and the middles between them; 36 and not 34, so
-    /// that a tick that is a little late takes the copy along ([`CopyPlan::EARLY`]).
+    /// Half a tick apart, because the state of the next tick is what a copy competes with. Two
+    /// ticks of a 60 Hz game, or the ticks of a 30 Hz game and the middles between them; 36 and not
+    /// 34, so that a tick that is a little late takes the copy along ([`CopyPlan::EARLY`]).
     ///
-    /// The shares are those at which fewer copies leave more error than a loop that sends every state
-    /// (`fairpath lab run loss`). They end well below where they begin: an estimate of 7 % from a
-    /// hundred datagrams is off by 2 %.
+    /// The shares are those at which fewer copies leave more error than a loop that sends every
+    /// state (`fairpath lab run loss`). They end well below where they begin: an estimate of 7 %
+    /// from a hundred datagrams is off by 2 %.
     const SCATTERED: [Level; 4] = [
         Level { from: 0.0, until: 0.0, plan: CopyPlan::NONE },
         Level { from: 0.02, until: 0.005, plan: CopyPlan::after_ms(&[17]) },
@@ -152,8 +152,8 @@ impl DelayTrend {
     /// A rise is this many times the usual spread, and this share of the usual round trip.
     const RISE_SPREADS: f64 = 2.5;
     const RISE_SHARE: f64 = 0.25;
-    /// Weights of a round trip. A dozen are measured each second: a way that becomes longer for good
-    /// is usual after half a minute.
+    /// Weights of a round trip. A dozen are measured each second: a way that becomes longer for
+    /// good is usual after half a minute.
     const RECENT_GAIN: f64 = 1.0 / 8.0;
     const SHORTER_GAIN: f64 = 1.0 / 64.0;
     const LONGER_GAIN: f64 = 1.0 / 256.0;
@@ -225,8 +225,8 @@ mod tests {
         assert!(!trend.is_rising());
     }
 
-    /// Plays datagrams over a link of Gilbert's model, and counts how many leave with each number of
-    /// copies, of the last thousand.
+    /// Plays datagrams over a link of Gilbert's model, and counts how many leave with each number
+    /// of copies, of the last thousand.
     fn copies(protection: LossProtection, ratio: f64, burst: f64, seed: u64) -> [usize; 7] {
         let (mut guard, mut loss) = (LossGuard::new(protection), LossEstimate::default());
         let (mut random, mut is_bad) = (Random::from_seed(seed), false);

@@ -31,8 +31,8 @@ pub struct ClientConfig<V: Planar> {
     /// [`Liveness::default`]: every object is sent at least every 2 s. With a longer `silence_max`
     /// objects that keep to their prediction cost less; the server's horizon must be longer still.
     pub liveness: Liveness,
-    /// Further copies of DR vectors that are sent to the server if its link loses datagrams. Default
-    /// [`LossProtection::default`].
+    /// Further copies of DR vectors that are sent to the server if its link loses datagrams.
+    /// Default [`LossProtection::default`].
     pub loss_protection: LossProtection,
     /// Time without data after which the server counts as lost. Default [`SILENCE_MAX`].
     pub silence_max: Span,
