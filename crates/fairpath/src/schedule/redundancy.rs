@@ -21,8 +21,8 @@ pub struct CopyPlan {
 impl CopyPlan {
     /// Most further copies: a DR vector is sent at most this often and once more.
     pub const COPIES_MAX: usize = 6;
-    /// How early a copy may leave with other DR vectors. A copy that is planned for 36 ms travels in
-    /// the next datagram of a game that ticks 30 times a second, even if that is a little late.
+    /// How early a copy may leave with other DR vectors. A copy that is planned for 36 ms travels
+    /// in the next datagram of a game that ticks 30 times a second, even if that is a little late.
     pub const EARLY: Span = Span::from_millis(6);
     /// No further copies.
     pub const NONE: Self = Self { after_ms: [0; Self::COPIES_MAX], count: 0 };
