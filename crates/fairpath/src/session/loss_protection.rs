@@ -13,8 +13,9 @@ use crate::time::Span;
 /// use fairpath::vector::Vec2;
 ///
 /// let game = Protocol::<Vec2>::new("tanks", 1).class::<u32>("tank", Class::within(0.3));
-/// let config = ServerConfig { loss_protection: LossProtection::Off, ..ServerConfig::new(game, 1)
-/// }; assert_ne!(config.loss_protection, LossProtection::default());
+/// let loss_protection = LossProtection::Off;
+/// let config = ServerConfig { loss_protection, ..ServerConfig::new(game, 1) };
+/// assert_ne!(config.loss_protection, LossProtection::default());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
