@@ -65,6 +65,10 @@ pub(super) struct Peer {
     pub(super) has_quic_events: bool,
     /// QUIC's next timer, as of the last time that it was asked for packets.
     quic_deadline: Option<Instant>,
+    /// The local address that packets leave from, as of the same time.
+    local_ip: Option<IpAddr>,
+    /// The largest session datagram in a sealed packet, as of the same time.
+    sealed_bytes_max: usize,
     /// When the last packet arrived.
     pub(super) arrived_at: Instant,
     /// Whether the driver's list of connections with something to deliver has this one.
@@ -146,6 +150,8 @@ impl Peer {
             is_quic_due: true,
             has_quic_events: true,
             quic_deadline: None,
+            local_ip: None,
+            sealed_bytes_max: 0,
             arrived_at: now,
             is_in_arrivals: false,
             is_in_active: false,
@@ -663,7 +669,7 @@ impl Peer {
     /// the client accepts no datagrams.
     fn carrier(&mut self, now: Instant) -> Option<(Carrier, usize)> {
         if self.sealed.as_mut().is_some_and(|sealed| sealed.is_in_use(now)) {
-            return Some((Carrier::Sealed, sealed::datagram_bytes_max(&self.connection)));
+            return Some((Carrier::Sealed, self.sealed_bytes_max));
         }
         let bytes_max = self.connection.datagrams().max_size()?;
         #[cfg(feature = "web")]
@@ -692,11 +698,33 @@ impl Peer {
         }
     }
 
+    /// Whether a sealed datagram is all that there is to do.
+    pub(super) fn has_sealed_datagram_only(&self, now: Instant) -> bool {
+        !self.is_quic_due
+            && matches!(self.stage, Stage::Session(_))
+            && self.sealed.as_ref().is_some_and(|sealed| sealed.has_outgoing())
+            && self.poll_deadline().is_none_or(|at| at > now)
+    }
+
+    /// Makes the sealed packet with the session's datagram; `None` if it cannot leave sealed.
+    pub(super) fn poll_sealed(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<Transmit> {
+        let destination = self.sealed.as_mut()?.seal_outgoing(now, packet)?;
+        let (size, src_ip) = (packet.len(), self.local_ip);
+        Some(Transmit { destination, ecn: None, size, segment_size: None, src_ip })
+    }
+
+    /// Whether the last datagram had to wait for room.
+    pub(super) fn is_held_back(&self) -> bool {
+        self.is_held_back
+    }
+
     /// Makes the next packet: sealed ones first, then QUIC's.
     pub(super) fn poll_transmit(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<Transmit> {
+        self.local_ip = self.connection.local_ip();
+        self.sealed_bytes_max = sealed::datagram_bytes_max(&self.connection);
         if let Some(sealed) = &mut self.sealed {
             if let Some(destination) = sealed.poll_transmit(now, packet) {
-                let (size, src_ip) = (packet.len(), self.connection.local_ip());
+                let (size, src_ip) = (packet.len(), self.local_ip);
                 return Some(Transmit { destination, ecn: None, size, segment_size: None, src_ip });
             }
             // The client has just become silent on the sealed path, or the keys are used up.

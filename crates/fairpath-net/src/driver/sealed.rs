@@ -186,14 +186,20 @@ impl SealedPeer {
         if self.offer.is_some() {
             return None;
         }
-        let now = self.clock.local_at(now);
         if self.has_outgoing
-            && let Some(to) = self.link.seal(now, &self.outgoing, packet)
+            && let Some(to) = self.seal_outgoing(now, packet)
         {
-            self.has_outgoing = false;
             return Some(to);
         }
-        self.link.poll_transmit(now, packet)
+        self.link.poll_transmit(self.clock.local_at(now), packet)
+    }
+
+    /// Writes the packet with the session's datagram, and returns where to send it. If it cannot
+    /// leave sealed, it stays.
+    pub(super) fn seal_outgoing(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<SocketAddr> {
+        let to = self.link.seal(self.clock.local_at(now), &self.outgoing, packet)?;
+        self.has_outgoing = false;
+        Some(to)
     }
 
     /// When this connection needs a turn.
