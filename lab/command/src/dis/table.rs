@@ -22,14 +22,20 @@ pub(super) enum Order {
 pub(super) enum Width {
     /// All columns: 150 characters and the notes.
     Wide,
-    /// The most important ones: 80 characters and the notes.
+    /// The most important ones: 88 characters and the notes.
     Narrow,
+    /// Error, pause and notes, for a terminal of 80 columns: 54 characters and the notes.
+    Small,
 }
 
 impl Width {
     /// Returns what fits in a terminal with so many columns.
     pub(super) fn of_terminal(columns: usize) -> Self {
-        if columns >= 150 { Self::Wide } else { Self::Narrow }
+        match columns {
+            150.. => Self::Wide,
+            115.. => Self::Narrow,
+            _ => Self::Small,
+        }
     }
 
     /// Returns where the notes begin in a line.
@@ -70,6 +76,17 @@ impl Width {
                 "{id:<17} {marking:<11} {model:<8} {last:>8} {max:>8} {allowed:>7} {pause:>5} {jitter:>6}  \
                  {stamps:<8}  {notes}"
             ),
+            Self::Small => {
+                format!("{id:<12} {marking:<11} {last:>7} {max:>7} {allowed:>7} {pause:>5}  {notes}")
+            }
+        }
+    }
+
+    /// What the columns mean, in lines of at most 80 characters.
+    fn legend(self) -> &'static str {
+        match self {
+            Self::Wide | Self::Narrow => LEGEND,
+            Self::Small => LEGEND_SMALL,
         }
     }
 }
@@ -94,8 +111,13 @@ struct Cells {
 }
 
 const LEGEND: &str = "\
-off: metres between where receivers reckoned the entity and where its next PDU put it; turn: the same
-in degrees; pause: longest time between PDUs, s; jitter: of their delays, ms; stamps: what they are worth";
+off: metres between where receivers reckoned the entity and where its next PDU
+put it; turn: the same in degrees; pause: longest time between PDUs, s;
+jitter: of their delays, ms; stamps: what they are worth";
+
+const LEGEND_SMALL: &str = "\
+off: metres between where receivers reckoned the entity and where its next PDU
+put it; pause: longest time between PDUs, s; a wider window has more columns";
 
 /// The head of a report: what was seen in so many seconds.
 pub(super) fn summary(report: &Report, secs: f64, width: Width) -> String {
@@ -115,7 +137,10 @@ pub(super) fn summary(report: &Report, secs: f64, width: Width) -> String {
             report.errors.iter().map(|(error, count)| format!("{count} × {error}")).collect();
         let _ = write!(text, "\nunreadable: {}", reasons.join(", "));
     }
-    format!("{text}\n{LEGEND}\n\n{}\n", width.head())
+    if pdus == 0 {
+        text.push_str("\nNothing has arrived. Are --port, --to, --interface and --exercise right?");
+    }
+    format!("{text}\n{}\n\n{}\n", width.legend(), width.head())
 }
 
 /// One line for each entity.

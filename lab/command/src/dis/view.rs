@@ -69,10 +69,8 @@ impl Arguments {
             let text = if self.reporting.json {
                 format!("{}\n", table::as_json(&report, secs))
             } else {
-                {
-                    let rows = table::rows(&report, Order::Problems, Width::Wide).join("\n");
-                    format!("{}{rows}\n", table::summary(&report, secs, Width::Wide))
-                }
+                let rows = table::rows(&report, Order::Problems, Width::Wide).join("\n");
+                format!("{}{rows}\n", table::summary(&report, secs, Width::Wide))
             };
             print::to_stdout(&text)?;
         }
@@ -157,7 +155,7 @@ impl Screen {
             cursor::MoveTo(0, height.saturating_sub(1) as u16)
         )?;
         let keys = format!(
-            "{} to {} of {}   ↑ ↓ scroll   n notes first   e error first   i by entity   q quit",
+            "{} to {} of {}   ↑ ↓ scroll   n notes first   e error first   i by entity   q ends",
             (self.first + 1).min(rows.len()),
             (self.first + room).min(rows.len()),
             rows.len()
