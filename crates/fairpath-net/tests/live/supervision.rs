@@ -26,6 +26,8 @@ impl Interceptor<Vec2> for Trap {
 }
 
 fn a_panic_ends_the_server(threads: usize) {
+    // A backtrace of a large program takes seconds, in which clients would find the server silent.
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
     let is_set = Arc::new(AtomicBool::new(false));
     let session = server_session().with_interceptor(Trap(Arc::clone(&is_set)));
     let mut world = World::with(LinkConfig::default(), session, |config| config.threads = threads);
