@@ -14,6 +14,7 @@ use quinn::{AsyncUdpSocket, Runtime, TokioRuntime, UdpPoller};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::Notify;
 
+use crate::attempts::Attempts;
 use crate::clock::Clock;
 use crate::identity::unguessable;
 use crate::lock;
@@ -42,6 +43,7 @@ pub(crate) struct SortingSocket {
 struct Sorting {
     sorter: Sorter,
     carrier: Weak<SealedCarrier>,
+    attempts: Attempts,
     /// Drops sealed packets, as a network that does not carry them.
     #[cfg(test)]
     blocks_sealed: bool,
@@ -93,9 +95,25 @@ impl SortingSocket {
         quinn::Endpoint::new_with_abstract_socket(config, server, socket, Arc::new(TokioRuntime))
     }
 
+    /// The current attempt to connect has become a connection.
+    pub(crate) fn on_connected(&self) {
+        lock(&self.sorting).attempts.on_connected();
+    }
+
+    /// The current attempt to connect is over: nothing more is sent or read for it.
+    pub(crate) fn give_up_attempt(&self) {
+        lock(&self.sorting).attempts.give_up();
+    }
+
     /// Hands the sealed packets in a buffer to the connection. Returns the bytes that are left.
     fn sort(&self, buffer: &mut [u8], meta: &RecvMeta) -> usize {
         let mut sorting = lock(&self.sorting);
+        for packet in buffer.chunks_mut(meta.stride.max(1)) {
+            if sorting.attempts.is_for_none(packet) {
+                // The first byte of packets that nothing reads.
+                packet[0] = 0;
+            }
+        }
         let carrier = sorting.carrier.upgrade();
         #[cfg(test)]
         let carrier = carrier.filter(|_| !sorting.blocks_sealed);
@@ -113,6 +131,10 @@ impl AsyncUdpSocket for SortingSocket {
     }
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        // Several packets in one call are of one connection.
+        if !lock(&self.sorting).attempts.may_leave(transmit.contents) {
+            return Ok(());
+        }
         self.inner.try_send(transmit)
     }
 

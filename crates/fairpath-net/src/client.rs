@@ -525,6 +525,7 @@ async fn reconnect_forever<V: Planar>(
                 problem
             }
             Err(problem) => {
+                connector.give_up();
                 failed += 1;
                 problem
             }
@@ -579,8 +580,9 @@ async fn run_connection<V: Planar>(
 pub(crate) enum Connector {
     Quic {
         endpoint: quinn::Endpoint,
-        /// The endpoint's socket, if it carries sealed datagrams.
+        /// The endpoint's socket, if nothing else uses it.
         socket: Option<Arc<SortingSocket>>,
+        carrier: Carrier,
         config: quinn::ClientConfig,
         routes: Arc<Routes>,
         name: String,
@@ -640,8 +642,8 @@ impl Connector {
             Transport::Quic => {
                 let socket = SortingSocket::bind(any).map_err(ConnectError::System)?;
                 let endpoint = socket.endpoint(None).map_err(ConnectError::System)?;
-                let socket = (config.carrier == Carrier::Sealed).then_some(socket);
-                Self::quic(endpoint, socket, Arc::new(Routes::new(server)), config, None)
+                let routes = Arc::new(Routes::new(server));
+                Self::quic(endpoint, Some(socket), config.carrier, routes, config, None)
             }
             #[cfg(feature = "web")]
             Transport::WebTransport => {
@@ -666,13 +668,14 @@ impl Connector {
         config: &NetClientConfig,
         identity: Option<&Identity>,
     ) -> Result<Self, ConnectError> {
-        Self::quic(endpoint, None, routes, config, identity)
+        Self::quic(endpoint, None, Carrier::QuicOnly, routes, config, identity)
     }
 
-    /// Connects from an endpoint. With its socket it uses sealed datagrams where the server does.
+    /// Connects from an endpoint. Sealed datagrams need its socket.
     fn quic(
         endpoint: quinn::Endpoint,
         socket: Option<Arc<SortingSocket>>,
+        carrier: Carrier,
         routes: Arc<Routes>,
         config: &NetClientConfig,
         identity: Option<&Identity>,
@@ -682,9 +685,19 @@ impl Connector {
             return Err(ConnectError::ServerName(name));
         }
         let transport = transport_config(config.congestion, config.budget);
-        let alpn: &[&[u8]] = if socket.is_some() { &[ALPN_SEALED, ALPN_NATIVE] } else { &[ALPN_NATIVE] };
+        let is_sealed = carrier == Carrier::Sealed;
+        let alpn: &[&[u8]] = if is_sealed { &[ALPN_SEALED, ALPN_NATIVE] } else { &[ALPN_NATIVE] };
         let quic = quic_client_config(&config.trust, alpn, identity, transport)?;
-        Ok(Self::Quic { endpoint, socket, config: quic, routes, name, is_pinned: config.trust.is_pinned() })
+        let is_pinned = config.trust.is_pinned();
+        Ok(Self::Quic { endpoint, socket, carrier, config: quic, routes, name, is_pinned })
+    }
+
+    /// Silences the attempt that has just failed, or takes too long. Without a socket of its own,
+    /// or over WebTransport, it closes as QUIC does.
+    fn give_up(&self) {
+        if let Self::Quic { socket: Some(socket), .. } = self {
+            socket.give_up_attempt();
+        }
     }
 
     async fn connect(
@@ -692,7 +705,7 @@ impl Connector {
         failed: u32,
     ) -> Result<(Connection, SendStream, ReceiveStream), ConnectionProblem> {
         let connection = match self {
-            Self::Quic { endpoint, socket, config, routes, name, is_pinned } => {
+            Self::Quic { endpoint, socket, carrier, config, routes, name, is_pinned } => {
                 let address = check_route(routes.next(failed))?;
                 let connecting = endpoint.connect_with(config.clone(), address, name);
                 let connecting = connecting.map_err(|_| ConnectionProblem::Unreachable)?;
@@ -702,7 +715,10 @@ impl Connector {
                         ConnectionProblem::Lost => ConnectionProblem::NoAnswer,
                         problem => problem.before_session(),
                     })?);
-                match socket {
+                if let Some(socket) = socket {
+                    socket.on_connected();
+                }
+                match socket.as_ref().filter(|_| *carrier == Carrier::Sealed) {
                     Some(socket) => connection.with_sealed(socket),
                     None => connection,
                 }

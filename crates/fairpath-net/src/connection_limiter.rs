@@ -1,6 +1,7 @@
 //! Limits how many connections one address has, and how fast it opens more.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
@@ -91,10 +92,13 @@ impl ConnectionLimiter {
 
     /// A connection from this address was closed for breaking the protocol. This costs as many
     /// tokens as the address gets in a second, so a client that repeats it reconnects once a second
-    /// at most. Other clients at the same address wait too, but only to connect.
+    /// at most. Other clients at the same address wait too, but only to connect, and never for
+    /// longer than a second, however many connections were closed.
     pub(crate) fn on_thrown_out(&mut self, address: IpAddr) {
         if let Some(record) = self.addresses.get_mut(&address_block(address)) {
-            record.tokens -= f64::from(self.limits.per_address_per_sec);
+            let in_a_second = f64::from(self.limits.per_address_per_sec);
+            // One token is a connection.
+            record.tokens = (record.tokens - in_a_second).max(1.0 - in_a_second);
         }
     }
 
@@ -123,6 +127,47 @@ impl AddressRecord {
         let tokens = self.tokens + elapsed.as_secs_f64() * f64::from(limits.per_address_per_sec);
         self.tokens = tokens.min(limits.per_address_burst.into());
         self.refilled_at = now;
+    }
+}
+
+/// Limits how many first packets of one address are answered in a second.
+///
+/// These addresses are not proven: anybody can claim any. So nothing is kept for an address. It is
+/// counted in one of a fixed number of places, which nobody else can predict. Addresses that share a
+/// place share its limit, for a second at most.
+#[derive(Debug)]
+pub(crate) struct RetryLimiter {
+    answered: Box<[u32]>,
+    since: Instant,
+    places: RandomState,
+    limit: u32,
+}
+
+/// 16 KiB. Two that share a place notice it only if both ask as often as a household can.
+const PLACES: usize = 4096;
+/// How many times the burst of an address is answered in a second. Too few would let an attacker
+/// who claims a player's address keep that player out with little traffic: at 8 it takes a megabyte
+/// a second by default. Too many would let it direct more answers to that address: at 8 these are a
+/// tenth of what the attacker sends.
+const RETRIES_PER_BURST: u32 = 8;
+
+impl RetryLimiter {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let (answered, places) = (vec![0; PLACES].into_boxed_slice(), RandomState::new());
+        let limit = limits.per_address_burst.saturating_mul(RETRIES_PER_BURST).max(1);
+        Self { answered, since: Instant::now(), places, limit }
+    }
+
+    /// Whether a first packet from this address is answered. Counts it if so.
+    pub(crate) fn take(&mut self, address: IpAddr, now: Instant) -> bool {
+        if now.saturating_duration_since(self.since) >= Duration::from_secs(1) {
+            self.answered.fill(0);
+            self.since = now;
+        }
+        let place = self.places.hash_one(address_block(address)) as usize % PLACES;
+        let is_answered = self.answered[place] < self.limit;
+        self.answered[place] += u32::from(is_answered);
+        is_answered
     }
 }
 
@@ -190,6 +235,22 @@ mod tests {
     }
 
     #[test]
+    fn many_who_break_the_protocol_lock_their_household_out_for_a_second_at_most() {
+        let mut limiter = ConnectionLimiter::new(Limits::default());
+        let begin = Instant::now();
+        for _ in 0..64 {
+            assert!(limiter.admit(address(1), begin));
+            limiter.on_handshake_over(address(1));
+        }
+        for _ in 0..64 {
+            limiter.on_thrown_out(address(1));
+            limiter.on_gone(address(1));
+        }
+        assert!(!limiter.admit(address(1), begin + Duration::from_millis(900)));
+        assert!(limiter.admit(address(1), begin + Duration::from_millis(1001)));
+    }
+
+    #[test]
     fn handshakes_and_addresses_are_bounded() {
         let mut limiter = ConnectionLimiter::new(Limits { handshakes_max: 8, ..Limits::default() });
         let now = Instant::now();
@@ -199,6 +260,17 @@ mod tests {
         let many = 2 * ADDRESSES_MAX as u32;
         let admitted = (0..many).filter(|bits| limiter.admit(IpAddr::V4((*bits).into()), now)).count();
         assert_eq!((admitted, limiter.addresses.len()), (ADDRESSES_MAX, ADDRESSES_MAX));
+    }
+
+    #[test]
+    fn first_packets_of_one_address_are_answered_so_often_in_a_second() {
+        let mut limiter = RetryLimiter::new(&Limits { per_address_burst: 2, ..Limits::default() });
+        let now = limiter.since;
+        assert_eq!((0..500).filter(|_| limiter.take(address(1), now)).count(), 16);
+        let later = now + Duration::from_secs(1);
+        assert_eq!((0..500).filter(|_| limiter.take(address(1), later)).count(), 16);
+        let others: u32 = (0..200).map(|last| u32::from(limiter.take(address(last), later))).sum();
+        assert!(others > 150, "nearly all other addresses are answered");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use quinn::EndpointConfig;
 use quinn::crypto::rustls::QuicServerConfig;
 #[cfg(any(feature = "lobby", feature = "web"))]
 use quinn::{Endpoint, TokioRuntime};
-use quinn_proto::HashedConnectionIdGenerator;
-use socket2::SockRef;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
+use crate::driver::workers::{MarkedConnectionIds, Worker};
 use crate::identity::{ClientVerifier, Identity};
 use crate::server::BindError;
 
@@ -48,7 +48,7 @@ pub(crate) fn open_endpoint(
     let runtime = runtime.map_err(BindError::System)?;
     let endpoint = {
         let _inside = runtime.enter();
-        Endpoint::new(endpoint_config(identity), Some(quic), socket, Arc::new(TokioRuntime))
+        Endpoint::new(endpoint_config(identity, Worker::ALONE), Some(quic), socket, Arc::new(TokioRuntime))
     };
     let endpoint = endpoint.map_err(|error| BindError::Listen(listen, error))?;
     Ok((runtime, endpoint, address))
@@ -64,13 +64,43 @@ pub(crate) fn bind(listen: SocketAddr) -> Result<(UdpSocket, SocketAddr), BindEr
     Ok((socket, address))
 }
 
-/// The settings of an endpoint that listens. Keys come from the identity: a restarted server
-/// recognises connection ids of its last run, and answers them with a reset.
-pub(crate) fn endpoint_config(identity: &Identity) -> EndpointConfig {
+/// Opens a socket for each of so many threads, all on one address.
+#[cfg(target_os = "linux")]
+pub(crate) fn bind_many(listen: SocketAddr, count: usize) -> Result<(Vec<UdpSocket>, SocketAddr), BindError> {
+    let (alone, address) = bind(listen)?;
+    if count == 1 {
+        return Ok((vec![alone], address));
+    }
+    // Sockets that share a port do not notice another server that shares it as well. The first
+    // socket has: it shares nothing.
+    drop(alone);
+    let open = || {
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        socket.set_reuse_port(true)?;
+        let _ = socket.set_recv_buffer_size(UNREAD_BYTES);
+        socket.bind(&address.into())?;
+        Ok(socket.into())
+    };
+    let sockets = (0..count).map(|_| open()).collect::<std::io::Result<Vec<UdpSocket>>>();
+    Ok((sockets.map_err(|error| BindError::Listen(address, error))?, address))
+}
+
+/// Opens the socket of a server. Other systems than Linux do not share a port among sockets by
+/// client, so one thread serves.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn bind_many(listen: SocketAddr, _: usize) -> Result<(Vec<UdpSocket>, SocketAddr), BindError> {
+    let (socket, address) = bind(listen)?;
+    Ok((vec![socket], address))
+}
+
+/// The settings of an endpoint that listens, on one of a server's threads. Keys come from the
+/// identity: a restarted server recognises connection ids of its last run, and answers them with a
+/// reset.
+pub(crate) fn endpoint_config(identity: &Identity, worker: Worker) -> EndpointConfig {
     let mut config = EndpointConfig::new(Arc::new(identity.reset_key()));
     let id_key = identity.connection_id_key();
     config
-        .cid_generator(move || Box::new(HashedConnectionIdGenerator::from_key(id_key)))
+        .cid_generator(move || Box::new(MarkedConnectionIds::new(id_key, worker)))
         .min_reset_interval(RESET_EVERY)
         .grease_quic_bit(false);
     config

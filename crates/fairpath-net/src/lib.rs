@@ -14,6 +14,7 @@
 //! time), bounded (memory and sockets have limits, whatever peers send), precise, fast.
 #![forbid(unsafe_code)]
 
+mod attempts;
 mod background;
 mod builder;
 mod carrier;
@@ -57,7 +58,7 @@ pub use connection_limiter::Limits;
 pub use identity::{Fingerprint, Identity, IdentityError, NotAFingerprint, Trust};
 #[cfg(feature = "peer")]
 pub use mesh::{NetPeer, NetPeerConfig, PeerEvent};
-pub use monitor::InFrame;
+pub use monitor::{FrameError, InFrame};
 pub use problem::ConnectionProblem;
 pub use sender::Departures;
 pub use server::{AdmissionStatistics, BindError, EndedConnection, NetServer, NetServerConfig, PeerStatus};

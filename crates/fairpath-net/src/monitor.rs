@@ -23,6 +23,36 @@ impl fmt::Display for InFrame {
 
 impl std::error::Error for InFrame {}
 
+/// Why a server does not give access to its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// The call is inside `frame`, which holds the session.
+    InFrame,
+    /// The server has ended, because a callback of the game panicked:
+    /// [`NetServer::failure`](crate::NetServer::failure).
+    ServerFailed,
+}
+
+impl From<InFrame> for FrameError {
+    fn from(_: InFrame) -> Self {
+        Self::InFrame
+    }
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InFrame => InFrame.fmt(f),
+            Self::ServerFailed => f.write_str(
+                "the server has ended, because a callback of the game panicked; NetServer::failure says why",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FrameError {}
+
 /// A value in a [`Monitor`].
 pub(crate) trait Watched {
     /// Whether an event waits for the game.

@@ -11,6 +11,7 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn::Endpoint;
 use tokio::sync::Notify;
+use tokio::task::JoinError;
 
 use crate::background::{CHECK_EVERY, CLOSE_WITHIN};
 use crate::connection::{Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, listen};
@@ -55,9 +56,14 @@ impl<V: Planar> QuinnServer<V> {
     /// Gives the game access to the session, and wakes the thread without a pause.
     #[track_caller]
     pub(crate) fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+        self.served.assert_alive("NetPeer");
         let result = self.served.with(turn);
         self.hurry();
         result
+    }
+
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.served.failure()
     }
 
     fn hurry(&self) {
@@ -168,7 +174,28 @@ impl Senders {
 
 pub(crate) fn serve<V: Planar>(shared: &Arc<QuinnServer<V>>, endpoint: &Endpoint) {
     tokio::spawn(accept(Arc::clone(shared), endpoint.clone()));
-    tokio::spawn(drive(Arc::clone(shared)));
+    supervise(shared, endpoint, drive(Arc::clone(shared)));
+}
+
+/// Runs a task. If it panics, in a callback of the game, the session may be in the middle of a
+/// change: the server ends, and the game hears of it.
+fn supervise<V: Planar>(
+    shared: &Arc<QuinnServer<V>>,
+    endpoint: &Endpoint,
+    task: impl Future<Output = ()> + Send + 'static,
+) {
+    let (shared, endpoint, task) = (Arc::clone(shared), endpoint.clone(), tokio::spawn(task));
+    tokio::spawn(async move {
+        // The only other error is that the runtime ends.
+        if let Err(panic) = task.await.map_err(JoinError::try_into_panic)
+            && let Ok(panic) = panic
+        {
+            shared.served.fail(&*panic);
+            let reason = CloseReason::Restarting;
+            endpoint.set_server_config(None);
+            endpoint.close(u32::from(reason.code()).into(), reason.to_string().as_bytes());
+        }
+    });
 }
 
 /// Refuses new clients, waits for confirmations and closes. Returns whether all was confirmed.
@@ -233,19 +260,44 @@ async fn accept<V: Planar>(shared: Arc<QuinnServer<V>>, endpoint: Endpoint) {
         match shared.served.admit(address, incoming.remote_address_validated()) {
             // An address that is not validated can always be retried.
             Verdict::Retry => drop(incoming.retry()),
+            Verdict::Ignore => incoming.ignore(),
             Verdict::Refuse => incoming.refuse(),
-            Verdict::Accept => drop(tokio::spawn(receive(Arc::clone(&shared), incoming, address))),
+            Verdict::Accept => {
+                let admitted = Admitted { shared: Arc::clone(&shared), address, is_greeting: true };
+                supervise(&shared, &endpoint, receive(admitted, incoming));
+            }
         }
     }
 }
 
-async fn receive<V: Planar>(shared: Arc<QuinnServer<V>>, incoming: quinn::Incoming, address: IpAddr) {
+async fn receive<V: Planar>(mut admitted: Admitted<V>, incoming: quinn::Incoming) {
     let greeted = greet(incoming).await;
-    shared.served.on_handshake_over(address, greeted.is_err());
+    admitted.on_handshake_over(greeted.is_err());
     if let Ok((connection, sending, receiving)) = greeted {
-        run_connection(&shared, connection, sending, receiving).await;
+        run_connection(&admitted.shared, connection, sending, receiving).await;
     }
-    shared.served.on_gone(address);
+}
+
+/// A connection that the limiter counts. Dropping it releases its place, also after a panic.
+struct Admitted<V: Planar> {
+    shared: Arc<QuinnServer<V>>,
+    address: IpAddr,
+    is_greeting: bool,
+}
+
+impl<V: Planar> Admitted<V> {
+    fn on_handshake_over(&mut self, has_failed: bool) {
+        if std::mem::take(&mut self.is_greeting) {
+            self.shared.served.on_handshake_over(self.address, has_failed);
+        }
+    }
+}
+
+impl<V: Planar> Drop for Admitted<V> {
+    fn drop(&mut self) {
+        self.on_handshake_over(true);
+        self.shared.served.on_gone(self.address);
+    }
 }
 
 /// Waits from the first packet until the client has written to the ordered stream, for at most

@@ -1,8 +1,9 @@
 //! A session that the game and the network share, and the admission of connections to it.
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use fairpath::session::{ClientId, CloseReason, ConnectionId, Server};
@@ -11,7 +12,7 @@ use fairpath::vector::Planar;
 
 use crate::clock::Clock;
 use crate::connection::Transport;
-use crate::connection_limiter::{ConnectionLimiter, Limits};
+use crate::connection_limiter::{ConnectionLimiter, Limits, RetryLimiter};
 use crate::identity::Fingerprint;
 use crate::lock;
 use crate::monitor::{Held, InFrame, Monitor, Watched};
@@ -26,6 +27,8 @@ pub(crate) struct ServedSession<V: Planar> {
     /// Not behind the session's mutex: connections come while a game holds that.
     admission: Mutex<Admission>,
     ended: Mutex<VecDeque<EndedConnection>>,
+    /// The message of the panic that has ended a thread.
+    failure: OnceLock<String>,
     pub(crate) clock: Clock,
 }
 
@@ -36,11 +39,14 @@ pub(crate) struct Served<V: Planar> {
     latest: SharedInstant,
     /// The reason that clients are given when the server stops.
     pub(crate) farewell: CloseReason,
+    /// Whether a thread has panicked, which a waiting game must hear of.
+    has_failed: bool,
 }
 
 #[derive(Debug)]
 struct Admission {
     limiter: ConnectionLimiter,
+    retries: RetryLimiter,
     statistics: AdmissionStatistics,
 }
 
@@ -49,6 +55,8 @@ struct Admission {
 pub(crate) enum Verdict {
     /// Ask the client to prove its address.
     Retry,
+    /// Do not answer: it was asked too often, and has proven nothing.
+    Ignore,
     Refuse,
     Accept,
 }
@@ -69,7 +77,7 @@ const ENDED_MAX: usize = 1024;
 
 impl<V: Planar> Watched for Served<V> {
     fn has_events(&self) -> bool {
-        self.session.has_events()
+        self.has_failed || self.session.has_events()
     }
 }
 
@@ -79,9 +87,14 @@ impl<V: Planar> ServedSession<V> {
         let (latest, farewell) = (clock.shared(), CloseReason::Finished);
         let statistics = AdmissionStatistics::default();
         Self {
-            inner: Monitor::new(name, "frame", Served { session, latest, farewell }),
-            admission: Mutex::new(Admission { limiter: ConnectionLimiter::new(limits), statistics }),
+            inner: Monitor::new(name, "frame", Served { session, latest, farewell, has_failed: false }),
+            admission: Mutex::new(Admission {
+                retries: RetryLimiter::new(&limits),
+                limiter: ConnectionLimiter::new(limits),
+                statistics,
+            }),
             ended: Mutex::default(),
+            failure: OnceLock::new(),
             clock,
         }
     }
@@ -109,12 +122,40 @@ impl<V: Planar> ServedSession<V> {
         turn(&mut inner.session, now)
     }
 
+    /// A thread has panicked, and the server ends. Keeps the first message, and wakes the game.
+    pub(crate) fn fail(&self, panic: &(dyn Any + Send)) {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let _ = self.failure.set(text.unwrap_or("a panic without a message").to_owned());
+        // The thread has released the mutex while it unwound.
+        self.inner.lock().has_failed = true;
+    }
+
+    /// Panics in the game's access if the server has ended: a game that goes on alone would not
+    /// notice. `name` is the public type.
+    #[track_caller]
+    pub(crate) fn assert_alive(&self, name: &str) {
+        if let Some(failure) = self.failure() {
+            panic!(
+                "{name}::frame: the session has ended, because a callback of the game panicked: {failure}; \
+                 {name}::failure returns this message without a panic"
+            );
+        }
+    }
+
+    /// Why the server has ended by itself.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+
     /// Decides whether a connection may start its handshake, and counts it.
     pub(crate) fn admit(&self, address: IpAddr, is_proven: bool) -> Verdict {
         let mut admission = lock(&self.admission);
         if !is_proven {
-            admission.statistics.retried += 1;
-            Verdict::Retry
+            let is_asked = admission.retries.take(address, Instant::now());
+            admission.statistics.retried += u64::from(is_asked);
+            admission.statistics.ignored += u64::from(!is_asked);
+            if is_asked { Verdict::Retry } else { Verdict::Ignore }
         } else if admission.limiter.admit(address, Instant::now()) {
             Verdict::Accept
         } else {

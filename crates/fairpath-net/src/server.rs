@@ -20,10 +20,11 @@ use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::connection::{ALPN_NATIVE, ALPN_SEALED, Transport, server_transport_config};
 use crate::connection_limiter::Limits;
-use crate::driver::DriverThread;
 #[cfg(feature = "lobby")]
 use crate::driver::presence::LobbyLink;
-use crate::endpoint::{bind, endpoint_config, quic_server_config};
+use crate::driver::workers::Worker;
+use crate::driver::{DriverStart, DriverThreads};
+use crate::endpoint::{bind_many, endpoint_config, quic_server_config};
 use crate::identity::{Fingerprint, Identity, IdentityError};
 #[cfg(feature = "lobby")]
 use crate::lobby::{
@@ -31,7 +32,7 @@ use crate::lobby::{
 };
 #[cfg(feature = "lobby")]
 use crate::lock;
-use crate::monitor::InFrame;
+use crate::monitor::FrameError;
 use crate::problem::ConnectionProblem;
 use crate::sealed::{LinkStatistics, SealedStatistics};
 use crate::sender::Departures;
@@ -54,11 +55,20 @@ pub struct NetServerConfig {
     /// Whether browsers may connect, over WebTransport on the same port. Default true.
     #[cfg(feature = "web")]
     pub accepts_web: bool,
+    /// How many threads serve connections, 1 to [`THREADS_MAX`](Self::THREADS_MAX). Default 1,
+    /// which is enough for several hundred players. Set it to the number of cores that the game
+    /// leaves free. Each thread seals, opens, sends and receives for its own clients; the session
+    /// itself they use in turns. Only on Linux: on other systems one thread serves.
+    pub threads: usize,
     /// The clock that all clients synchronise to. Default [`Clock::unix`].
     pub clock: Clock,
 }
 
 impl NetServerConfig {
+    /// The most threads of a server. With more the turns at the session would take longer than they
+    /// save.
+    pub const THREADS_MAX: usize = 64;
+
     /// The defaults, for a server with this certificate and key.
     pub fn new(listen: SocketAddr, identity: Identity) -> Self {
         Self {
@@ -69,6 +79,7 @@ impl NetServerConfig {
             budget: Budget::default(),
             #[cfg(feature = "web")]
             accepts_web: true,
+            threads: 1,
             clock: Clock::unix(),
         }
     }
@@ -97,22 +108,25 @@ pub enum BindError {
     StoredIdentity(IdentityError),
     /// The certificate and the key do not match, or are of an unsupported kind.
     Identity(rustls::Error),
+    /// The number of [threads](NetServerConfig::threads) is 0 or too large.
+    Threads(usize),
     /// The system provides no thread.
     System(io::Error),
 }
 
 /// A server on a socket. Native clients and browsers use one port.
 ///
-/// It runs on a thread of its own: the caller needs no async runtime, and may have any. The session
-/// is behind a mutex. The game accesses the session itself in [`frame`](Self::frame): the API is
-/// the same live and in the simulator, and nothing is copied into commands. The thread takes the
+/// It runs on a thread of its own, or on [several](NetServerConfig::threads): the caller needs no
+/// async runtime, and may have any. The session is behind a mutex. The game accesses the session
+/// itself in [`frame`](Self::frame): the API is the same live and in the simulator, and nothing is
+/// copied into commands. A thread takes the
 /// mutex once for all packets that have arrived and all datagrams that are due, and never in a
 /// system call. A game that holds it for a whole frame delays packets by that long. A program
 /// without a frame loop sleeps in [`wait`](Self::wait) or awaits [`ready`](Self::ready) until there
 /// is an event.
 ///
-/// One thread drives all connections. On Linux one system call carries the packets of a tick to all
-/// clients.
+/// One thread drives all connections unless the configuration says otherwise. On Linux one system
+/// call carries the packets of a tick to all clients of a thread.
 ///
 /// Dropping the server stops it at once; [`shutdown`](Self::shutdown) lets clients confirm first,
 /// and [`shutdown_for_restart`](Self::shutdown_for_restart) also asks them to return. All three
@@ -132,7 +146,7 @@ struct DriverNetwork<V: Planar> {
     lobby: Mutex<Option<LobbyLink>>,
     #[cfg(feature = "lobby")]
     socket: UdpSocket,
-    thread: DriverThread<V>,
+    threads: DriverThreads<V>,
 }
 
 /// The status of one client's connection.
@@ -183,6 +197,9 @@ pub struct EndedConnection {
 pub struct AdmissionStatistics {
     /// Asked to prove their address with a stateless retry. The server keeps nothing of them.
     pub retried: u64,
+    /// Not answered: their address was asked for proof too often in one second. QUIC clients repeat
+    /// their first packet after a second.
+    pub ignored: u64,
     /// Refused by the [`Limits`].
     pub refused: u64,
     /// Admitted, but the handshake or the greeting failed.
@@ -223,25 +240,26 @@ impl<V: Planar> NetServer<V> {
     /// latency`). No other call sends.
     ///
     /// # Panics
-    /// Inside another `frame` of this server on the same thread: use that frame's session.
+    /// * Inside another `frame` of this server on the same thread: use that frame's session.
+    /// * If the server has ended because a callback of the game panicked: see
+    ///   [`failure`](Self::failure).
     #[track_caller]
     pub fn frame<R>(&self, turn: impl FnOnce(&mut ServerFrame<'_, V>) -> R) -> R {
         self.with_session(|session, now| turn(&mut session.frame(now)))
     }
 
-    /// Does what [`frame`](Self::frame) does, and returns an error where `frame` panics: inside
-    /// another `frame` of this server on the same thread.
-    pub fn try_frame<R>(&self, turn: impl FnOnce(&mut ServerFrame<'_, V>) -> R) -> Result<R, InFrame> {
-        self.network.thread.try_frame(|session, now| turn(&mut session.frame(now)))
+    /// Does what [`frame`](Self::frame) does, and returns an error where `frame` panics.
+    pub fn try_frame<R>(&self, turn: impl FnOnce(&mut ServerFrame<'_, V>) -> R) -> Result<R, FrameError> {
+        self.network.threads.try_frame(|session, now| turn(&mut session.frame(now)))
     }
 
     /// Gives access to the session below the typed [`frame`](Self::frame), with plain bytes.
     ///
     /// # Panics
-    /// Inside another `frame` of this server on the same thread: use that frame's session.
+    /// As [`frame`](Self::frame).
     #[track_caller]
     pub fn with_session<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
-        self.network.thread.frame(turn)
+        self.network.threads.frame(turn)
     }
 
     /// Blocks until the session has an event, for at most `timeout`. Returns whether there is one.
@@ -263,6 +281,17 @@ impl<V: Planar> NetServer<V> {
         self.served.inner.ready().await;
     }
 
+    /// Returns why the server has ended by itself: the message of a callback of the game that
+    /// panicked (scope, interceptor, admission check or scheduler). `None` while it serves.
+    ///
+    /// Such a panic may have left the session in the middle of a change, so it cannot go on. The
+    /// server closes all connections with [`CloseReason::Restarting`]: clients return when another
+    /// server runs at the address. [`wait`](Self::wait) and [`ready`](Self::ready) return at once,
+    /// and `frame` panics. May be called inside `frame`.
+    pub fn failure(&self) -> Option<String> {
+        self.served.failure().map(str::to_owned)
+    }
+
     /// The next connection of a client that ended, and why. At most 1024 wait to be polled; then
     /// the oldest are dropped. May be called inside [`frame`](Self::frame).
     pub fn poll_ended(&self) -> Option<EndedConnection> {
@@ -275,7 +304,7 @@ impl<V: Planar> NetServer<V> {
     /// Inside [`frame`](Self::frame).
     #[track_caller]
     pub fn status(&self) -> Vec<PeerStatus> {
-        self.network.thread.status()
+        self.network.threads.status()
     }
 
     /// Counts of connections that did not become sessions.
@@ -294,7 +323,7 @@ impl<V: Planar> NetServer<V> {
     /// Inside [`frame`](Self::frame).
     #[track_caller]
     pub fn sealed_statistics(&self) -> SealedStatistics {
-        self.network.thread.sealed_statistics()
+        self.network.threads.sealed_statistics()
     }
 
     /// Announces this server at a lobby until the returned presence is dropped. The server connects
@@ -322,7 +351,7 @@ impl<V: Planar> NetServer<V> {
     /// and two round trips later if a packet is lost: 1 s is enough for clients up to 150 ms away
     /// (one way), 3 s for all others that can play.
     pub fn shutdown(mut self, within: Duration) -> bool {
-        self.network.thread.finish(within)
+        self.network.threads.finish(within)
     }
 
     /// Stops like [`shutdown`](Self::shutdown), and tells clients to return. Start the next server
@@ -334,7 +363,7 @@ impl<V: Planar> NetServer<V> {
     /// sessions: the clients' events are `SessionLost` and `Connected`.
     pub fn shutdown_for_restart(mut self, within: Duration) -> bool {
         self.served.inner.lock().farewell = CloseReason::Restarting;
-        self.network.thread.finish(within)
+        self.network.threads.finish(within)
     }
 }
 
@@ -342,7 +371,7 @@ impl<V: Planar> NetServer<V> {
 impl<V: Planar> NetServer<V> {
     /// Passes of the driver's thread so far.
     pub(crate) fn passes(&self) -> u64 {
-        self.network.thread.passes()
+        self.network.threads.passes()
     }
 }
 
@@ -353,16 +382,26 @@ impl<V: Planar> DriverNetwork<V> {
         served: Arc<ServedSession<V>>,
     ) -> Result<(Self, SocketAddr), BindError> {
         let quic = quic_server_config(&config.identity, &config.alpn(), None, transport)?;
-        let (socket, address) = bind(config.listen)?;
+        if !(1..=NetServerConfig::THREADS_MAX).contains(&config.threads) {
+            return Err(BindError::Threads(config.threads));
+        }
+        let (sockets, address) = bind_many(config.listen, config.threads)?;
         #[cfg(feature = "lobby")]
-        let shared_socket = socket.try_clone().map_err(BindError::System)?;
-        let thread = DriverThread::start(socket, endpoint_config(&config.identity), quic, served);
+        let shared_socket = sockets[0].try_clone().map_err(BindError::System)?;
+        let workers = Worker::all(sockets.len());
+        let start = |(socket, worker)| DriverStart {
+            socket,
+            worker,
+            config: endpoint_config(&config.identity, worker),
+        };
+        let starts = sockets.into_iter().zip(workers).map(start).collect();
+        let threads = DriverThreads::start(starts, quic, served);
         let driver = Self {
             #[cfg(feature = "lobby")]
             lobby: Mutex::default(),
             #[cfg(feature = "lobby")]
             socket: shared_socket,
-            thread: thread.map_err(BindError::System)?,
+            threads: threads.map_err(BindError::System)?,
         };
         Ok((driver, address))
     }
@@ -374,7 +413,7 @@ impl<V: Planar> DriverNetwork<V> {
         if link.is_none() {
             let socket = self.socket.try_clone().map_err(ConnectError::System)?;
             let opened = LobbyLink::open(socket).map_err(ConnectError::System)?;
-            self.thread.hand_over(Arc::clone(&opened.packets));
+            self.threads.hand_over(Arc::clone(&opened.packets));
             *link = Some(opened);
         }
         let link = link.as_ref().expect("there is one now");
@@ -411,6 +450,10 @@ impl fmt::Display for BindError {
             }
             Self::Identity(error) => {
                 write!(f, "cannot use the TLS certificate with this private key: {error}")
+            }
+            Self::Threads(count) => {
+                let max = NetServerConfig::THREADS_MAX;
+                write!(f, "cannot serve with {count} threads; choose 1 to {max}")
             }
             Self::System(error) => write!(f, "cannot start the network thread: {error}"),
         }

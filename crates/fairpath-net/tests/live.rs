@@ -25,9 +25,15 @@ mod lobby;
 mod mesh;
 #[path = "live/problems.rs"]
 mod problems;
+#[path = "live/recovery.rs"]
+mod recovery;
 #[path = "live/relay.rs"]
 mod relay;
 #[path = "live/sealed.rs"]
 mod sealed;
 #[path = "live/siege.rs"]
 mod siege;
+#[path = "live/supervision.rs"]
+mod supervision;
+#[path = "live/threads.rs"]
+mod threads;

@@ -62,6 +62,8 @@ struct ServerReport {
     secs: f64,
     /// How late each tick ended, in microseconds, sorted.
     late_us: Vec<u64>,
+    /// How long the game waited for the session in each tick, in microseconds, sorted.
+    wait_us: Vec<u64>,
     lost: u64,
     udp_dropped: u64,
     bytes: u64,
@@ -77,7 +79,8 @@ struct BotsReport {
 }
 
 pub(crate) const HELP: &str = "\
-thousand [CLIENTS [SECS]]   measure CLIENTS clients (1 to 4000, default 1000) for SECS seconds (1 to 60, default 60)
+thousand [CLIENTS [SECS [THREADS]]]   measure CLIENTS clients (1 to 4000, default 1000) for SECS seconds (1 to 60,
+                            default 60) at a server with THREADS threads (1 to 64, default 1)
 thousand search             find the largest number of clients that one server holds, in steps of 50, 20 s each
 ";
 /// Duration of each measurement of the search, and its step.
@@ -91,13 +94,15 @@ pub(crate) fn bench(arguments: &[String]) -> Option<BenchTable> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let clients = |word: &str| word.parse().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients));
     let secs = |word: &str| word.parse().ok().filter(|secs| (1..=MEASURE.as_secs()).contains(secs));
+    let span = |word: &str| secs(word).map(Duration::from_secs);
+    let threads =
+        |word: &str| word.parse().ok().filter(|threads| (1..=NetServerConfig::THREADS_MAX).contains(threads));
     match words.as_slice() {
-        [] => Some(CrowdRun::gather(CLIENTS, MEASURE).table()),
+        [] => Some(CrowdRun::gather(CLIENTS, MEASURE, 1).table()),
         ["search"] => Some(search()),
-        [count] => Some(CrowdRun::gather(clients(count)?, MEASURE).table()),
-        [count, lasting] => {
-            Some(CrowdRun::gather(clients(count)?, Duration::from_secs(secs(lasting)?)).table())
-        }
+        [count] => Some(CrowdRun::gather(clients(count)?, MEASURE, 1).table()),
+        [count, lasting] => Some(CrowdRun::gather(clients(count)?, span(lasting)?, 1).table()),
+        [count, lasting, by] => Some(CrowdRun::gather(clients(count)?, span(lasting)?, threads(by)?).table()),
         _ => None,
     }
 }
@@ -107,7 +112,7 @@ fn search() -> BenchTable {
     let (mut holds, mut fails) = (0, CLIENTS_MAX / STEP);
     let (mut best, mut next) = (None, CLIENTS / STEP);
     while fails - holds > 1 {
-        let crowd = CrowdRun::gather(next * STEP, TRY);
+        let crowd = CrowdRun::gather(next * STEP, TRY, 1);
         eprintln!("{}", crowd.table());
         if crowd.is_held() {
             (holds, best) = (next, Some(crowd));
@@ -125,15 +130,16 @@ fn search() -> BenchTable {
 
 struct CrowdRun {
     clients: usize,
+    threads: usize,
     served: ServerReport,
     errors: ErrorHistogram,
     bots_cores: f64,
 }
 
 impl CrowdRun {
-    fn gather(clients: usize, measure: Duration) -> Self {
+    fn gather(clients: usize, measure: Duration, threads: usize) -> Self {
         let (count, secs) = (clients.to_string(), measure.as_secs().to_string());
-        let mut server = Helper::start([AS_SERVER, &count, &secs]);
+        let mut server = Helper::start([AS_SERVER, &count, &secs, &threads.to_string()]);
         let invitation: ServerAddress = server.next_report();
         let address = invitation.address.to_string();
         let bots = Helper::start([AS_BOTS, &count, &address, &invitation.pin]);
@@ -148,13 +154,18 @@ impl CrowdRun {
         seen.seconds.range(from..until).for_each(|(_, second)| errors.merge(second));
         let used: Vec<f64> = seen.processor_secs.range(from..until).map(|(_, used)| *used).collect();
         let used_secs = used.last().unwrap_or(&0.0) - used.first().unwrap_or(&0.0);
-        Self { clients, served, errors, bots_cores: used_secs / used.len().saturating_sub(1).max(1) as f64 }
+        Self {
+            clients,
+            threads,
+            served,
+            errors,
+            bots_cores: used_secs / used.len().saturating_sub(1).max(1) as f64,
+        }
     }
 
     /// Returns the lateness that this share of the ticks does not exceed, in milliseconds.
     fn late_ms(&self, share: f64) -> f64 {
-        let at = ((self.served.late_us.len() - 1) as f64 * share) as usize;
-        self.served.late_us[at] as f64 / 1e3
+        of_sorted(&self.served.late_us, share)
     }
 
     fn is_held(&self) -> bool {
@@ -163,10 +174,11 @@ impl CrowdRun {
     }
 
     fn table(&self) -> BenchTable {
-        let Self { clients, served, errors, bots_cores } = self;
+        let Self { clients, threads, served, errors, bots_cores } = self;
         let share = served.secs * *clients as f64;
         BenchTable::of_notes(&format!(
-            "{clients} clients, each drives a tank and sees the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s",
+            "{clients} clients, each drives a tank and sees the {NEIGHBOURS} nearest, {TICKS_HZ} Hz, {:.0} s, \
+             server threads: {threads}",
             served.secs
         ))
         .note(format!(
@@ -174,6 +186,12 @@ impl CrowdRun {
             self.late_ms(0.5),
             self.late_ms(0.99),
             self.late_ms(1.0)
+        ))
+        .note(format!(
+            "the game's wait for the session, p50 / p99 / worst {:>4.1} / {:.1} / {:.1} ms",
+            of_sorted(&served.wait_us, 0.5),
+            of_sorted(&served.wait_us, 0.99),
+            of_sorted(&served.wait_us, 1.0)
         ))
         .note(format!(
             "sessions lost {}, datagrams dropped by full sockets {}",
@@ -202,6 +220,11 @@ impl CrowdRun {
     }
 }
 
+/// Returns the time that this share of sorted times does not exceed, in milliseconds.
+fn of_sorted(times_us: &[u64], share: f64) -> f64 {
+    times_us[((times_us.len() - 1) as f64 * share) as usize] as f64 / 1e3
+}
+
 /// As finely as it takes to stay far below the threshold, in a world of many fields.
 fn precision(clients: usize) -> Precision {
     let corner = TankPaths::reach(clients);
@@ -224,6 +247,7 @@ fn protocol(crowd: usize) -> Protocol<Vec2> {
 pub(crate) fn run_server(arguments: &[String]) {
     let clients: usize = arguments[0].parse().expect("a number");
     let measure = Duration::from_secs(arguments[1].parse().expect("a number"));
+    let threads = arguments[2].parse().expect("a number");
     let config = ServerConfig {
         clients_max: clients,
         datagram_every: TICK,
@@ -234,6 +258,7 @@ pub(crate) fn run_server(arguments: &[String]) {
     let session = session.with_scope(Nearest { count: NEIGHBOURS });
     let here = ([127, 0, 0, 1], 0).into();
     let mut net = NetServerConfig::new(here, Identity::local(&[]).expect("a certificate"));
+    net.threads = threads;
     // All clients come from one address.
     net.limits.per_address_max = clients;
     net.limits.per_address_per_sec = 1_000;
@@ -260,16 +285,18 @@ pub(crate) fn run_server(arguments: &[String]) {
     };
     let (dropped, used, began, (bytes, vectors)) =
         (udp_dropped(), machine::processor_time(), machine::now(), status());
-    (lost, ticks.late_us) = (0, Vec::new());
+    (lost, ticks.late_us, ticks.wait_us) = (0, Vec::new(), Vec::new());
     while machine::now() < began + measure {
         ticks.next(&server, &mut lost);
     }
     let (more_bytes, more_vectors) = status();
     ticks.late_us.sort_unstable();
+    ticks.wait_us.sort_unstable();
     report(&ServerReport {
         processor_secs: (machine::processor_time() - used).as_secs_f64(),
         secs: (machine::now() - began).as_secs_f64(),
         late_us: ticks.late_us,
+        wait_us: ticks.wait_us,
         lost,
         udp_dropped: udp_dropped() - dropped,
         // Counts of clients that are gone are gone, too.
@@ -287,11 +314,12 @@ pub(crate) fn run_server(arguments: &[String]) {
 struct ServerTicks {
     timer: machine::TickTimer,
     late_us: Vec<u64>,
+    wait_us: Vec<u64>,
 }
 
 impl ServerTicks {
     fn new() -> Self {
-        Self { timer: machine::TickTimer::hz(TICKS_HZ), late_us: Vec::new() }
+        Self { timer: machine::TickTimer::hz(TICKS_HZ), late_us: Vec::new(), wait_us: Vec::new() }
     }
 
     /// Plays one tick: places every tank. Lateness is the time from the scheduled tick to its end.
@@ -299,6 +327,7 @@ impl ServerTicks {
         let late = self.timer.wait();
         let woke = machine::now();
         server.with_session(|session, now| {
+            self.wait_us.push((machine::now() - woke).as_micros() as u64);
             while let Some(event) = session.poll_event() {
                 *lost += u64::from(matches!(
                     event,

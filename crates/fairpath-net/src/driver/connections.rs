@@ -16,12 +16,15 @@ use super::outbox::Outbox;
 use super::peer::{DatagramState, Peer};
 use super::port::{Packet, Port};
 use super::sealed::Tags;
+use super::workers::Worker;
 use crate::sealed::{PacketKind, SealedStatistics};
 use crate::served::{Served, ServedSession, Verdict};
 use crate::server::PeerStatus;
 
 pub(super) struct Connections<V: Planar> {
     pub(super) served: Arc<ServedSession<V>>,
+    /// The thread that these connections belong to.
+    pub(super) worker: Worker,
     /// The time of this pass. It never runs backwards.
     pub(super) now: Instant,
     endpoint: Endpoint,
@@ -52,9 +55,10 @@ pub(super) struct Connections<V: Planar> {
 const PACKETS_PER_PEER: usize = 32;
 
 impl<V: Planar> Connections<V> {
-    pub(super) fn new(endpoint: Endpoint, served: Arc<ServedSession<V>>) -> Self {
+    pub(super) fn new(endpoint: Endpoint, served: Arc<ServedSession<V>>, worker: Worker) -> Self {
         Self {
             served,
+            worker,
             now: Instant::now(),
             endpoint,
             peers: Vec::new(),
@@ -67,7 +71,7 @@ impl<V: Planar> Connections<V> {
             departing: Vec::new(),
             outbox: Outbox::default(),
             response: Vec::new(),
-            tags: Tags::default(),
+            tags: Tags::new(worker),
             opening: Vec::new(),
         }
     }
@@ -168,6 +172,10 @@ impl<V: Planar> Connections<V> {
         let response = match self.served.admit(from.ip(), incoming.remote_address_validated()) {
             // An address that is not validated can always be retried.
             Verdict::Retry => self.endpoint.retry(incoming, &mut self.response).ok(),
+            Verdict::Ignore => {
+                self.endpoint.ignore(incoming);
+                None
+            }
             Verdict::Refuse => Some(self.endpoint.refuse(incoming, &mut self.response)),
             Verdict::Accept => match self.endpoint.accept(incoming, at, &mut self.response, None) {
                 Ok((handle, connection)) => {
@@ -274,9 +282,13 @@ impl<V: Planar> Connections<V> {
     }
 
     /// Takes one datagram, and all messages, of every client that is due. Returns whether there
-    /// were any.
-    pub(super) fn send_due(&mut self, session: &mut Server<V>, now: SharedInstant) -> bool {
-        let mut has_sent = false;
+    /// were any, and when something is due to one of them next.
+    pub(super) fn send_due(
+        &mut self,
+        session: &mut Server<V>,
+        now: SharedInstant,
+    ) -> (bool, Option<SharedInstant>) {
+        let (mut has_sent, mut earliest) = (false, None::<SharedInstant>);
         self.concerned.clear();
         for (id, index) in &self.by_session {
             if session.is_due(*id, now)
@@ -286,12 +298,16 @@ impl<V: Planar> Connections<V> {
                 has_sent = true;
                 activate(&mut self.active, *index, peer);
             }
+            earliest = [earliest, session.connection_deadline(*id, now)].into_iter().flatten().min();
         }
-        has_sent
+        (has_sent, earliest)
     }
 
     pub(super) fn close_ended(&mut self, session: &mut Server<V>) {
-        while let Some((id, reason)) = session.poll_close() {
+        loop {
+            let by_session = &self.by_session;
+            let ended = session.poll_close_among(|id| by_session.contains_key(&id));
+            let Some((id, reason)) = ended else { return };
             let Some(index) = self.by_session.remove(&id) else { continue };
             let Some(peer) = &mut self.peers[index] else { continue };
             if reason.accuses() {

@@ -1,12 +1,13 @@
-//! A server's network on one thread: the socket, QUIC, every connection and every timer.
+//! A server's network on one thread or several: a socket, QUIC, connections and timers on each.
 //!
-//! quinn runs a task for each connection and a system call for each packet. Here one thread makes
-//! passes, and a pass takes packets of all connections from the kernel in one call, and gives
-//! packets to all connections in one call. `quinn-proto` does the rest of QUIC.
+//! quinn runs a task for each connection and a system call for each packet. Here a thread makes
+//! passes, and a pass takes packets of all its connections from the kernel in one call, and gives
+//! packets to all of them in one call. `quinn-proto` does the rest of QUIC.
 //!
-//! The thread holds the session's mutex once in a pass, and never in a system call. While the game
+//! A thread holds the session's mutex once in a pass, and never in a system call. While the game
 //! holds it, QUIC goes on: packets are acknowledged, and their content waits in QUIC's buffers,
-//! which flow control bounds.
+//! which flow control bounds. Several threads share nothing but the session: each seals, opens,
+//! sends and receives for the connections that it has accepted ([`workers`]).
 
 mod connections;
 mod outbox;
@@ -19,40 +20,63 @@ mod sealed;
 mod tests;
 #[cfg(feature = "web")]
 mod web;
+pub(crate) mod workers;
 
 use std::io;
 use std::net::UdpSocket;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fairpath::session::Server;
+use fairpath::session::{CloseReason, Server};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 use quinn_proto::{Endpoint, EndpointConfig, ServerConfig};
 
 use crate::background::{CHECK_EVERY, CLOSE_WITHIN};
-use crate::monitor::InFrame;
+use crate::monitor::FrameError;
 use crate::sealed::SealedStatistics;
 use crate::served::{Served, ServedSession};
 use crate::server::PeerStatus;
 use connections::Connections;
-use port::{Port, Sleep, SystemPort, SystemWaker};
+use port::{Port, Sleep, SystemPort, SystemSignal, SystemWaker, WakeReason};
+use workers::{Worker, Workers};
 
-/// The thread that serves a session. Dropping it stops the thread at once and waits for its end.
+/// The threads that serve a session. Dropping them stops them at once and waits for their end.
 #[derive(Debug)]
-pub(crate) struct DriverThread<V: Planar> {
+pub(crate) struct DriverThreads<V: Planar> {
     pub(crate) served: Arc<ServedSession<V>>,
-    commands: mpsc::Sender<Command>,
-    waker: Arc<SystemWaker>,
+    workers: Arc<Workers<SystemSignal>>,
     #[cfg_attr(not(test), expect(dead_code, reason = "only tests read it"))]
     passes: Arc<AtomicU64>,
-    thread: Option<JoinHandle<bool>>,
+    threads: Vec<DriverThread>,
 }
 
-/// What the thread is asked to do.
 #[derive(Debug)]
+struct DriverThread {
+    commands: mpsc::Sender<Command>,
+    handle: JoinHandle<bool>,
+}
+
+/// A thread that has opened its socket, and waits for the others.
+struct OpeningThread {
+    waker: Arc<SystemWaker>,
+    begin: mpsc::Sender<Arc<Workers<SystemSignal>>>,
+    thread: DriverThread,
+}
+
+/// What one thread of a server needs.
+pub(crate) struct DriverStart {
+    /// Bound to the server's address.
+    pub(crate) socket: UdpSocket,
+    pub(crate) worker: Worker,
+    pub(crate) config: EndpointConfig,
+}
+
+/// What a thread is asked to do.
+#[derive(Clone, Debug)]
 enum Command {
     Status(mpsc::Sender<Vec<PeerStatus>>),
     Sealed(mpsc::Sender<SealedStatistics>),
@@ -63,72 +87,70 @@ enum Command {
     Stop(Duration),
 }
 
-impl<V: Planar> DriverThread<V> {
+impl<V: Planar> DriverThreads<V> {
+    /// Starts one thread for each of `starts`.
     pub(crate) fn start(
-        socket: UdpSocket,
-        config: EndpointConfig,
+        starts: Vec<DriverStart>,
         quic: ServerConfig,
         served: Arc<ServedSession<V>>,
     ) -> io::Result<Self> {
-        let (commands, asked) = mpsc::channel();
-        let passes = Arc::new(AtomicU64::new(0));
-        let (inside, counted) = (Arc::clone(&served), Arc::clone(&passes));
-        let (opened, opening) = mpsc::channel();
-        let run = move || {
-            let port = match SystemPort::open(socket) {
-                Ok(port) => port,
-                Err(error) => return opened.send(Err(error)).is_err(),
-            };
-            let _ = opened.send(Ok(port.waker()));
-            let endpoint = Endpoint::new(Arc::new(config), Some(Arc::new(quic)), !port.may_fragment(), None);
-            Driver::new(port, Connections::new(endpoint, inside), asked, counted).run()
+        let (quic, passes) = (Arc::new(quic), Arc::<AtomicU64>::default());
+        let open = |start| OpeningThread::open(start, &quic, &served, &passes);
+        // If one fails, the others end, because nothing will begin them.
+        let opening = starts.into_iter().map(open).collect::<io::Result<Vec<_>>>()?;
+        let workers = Arc::new(Workers::new(opening.iter().map(|it| Arc::clone(&it.waker)).collect()));
+        let begin = |it: OpeningThread| {
+            let _ = it.begin.send(Arc::clone(&workers));
+            it.thread
         };
-        let thread = std::thread::Builder::new().name("fairpath-server".into()).spawn(run)?;
-        let waker = opening.recv().map_err(io::Error::other)??;
-        Ok(Self { served, commands, waker, passes, thread: Some(thread) })
+        let threads = opening.into_iter().map(begin).collect();
+        Ok(Self { served, workers, passes, threads })
     }
 
-    /// Gives the game access to the session, and wakes the thread.
+    /// Gives the game access to the session, and wakes the threads.
     #[track_caller]
     pub(crate) fn frame<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
+        self.served.assert_alive("NetServer");
         let result = self.served.with(turn);
-        self.waker.wake();
+        self.workers.wake_all(WakeReason::Game);
         result
     }
 
     pub(crate) fn try_frame<R>(
         &self,
         turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R,
-    ) -> Result<R, InFrame> {
+    ) -> Result<R, FrameError> {
+        if self.served.failure().is_some() {
+            return Err(FrameError::ServerFailed);
+        }
         let result = self.served.try_with(turn)?;
-        self.waker.wake();
+        self.workers.wake_all(WakeReason::Game);
         Ok(result)
     }
 
     #[track_caller]
     pub(crate) fn status(&self) -> Vec<PeerStatus> {
-        // Inside `frame` the thread could not answer.
+        // Inside `frame` the threads could not answer.
         drop(self.served.inner.lock_for("status"));
-        let (answer, answered) = mpsc::channel();
-        self.ask(Command::Status(answer));
-        // A thread that has ended has no connections.
-        answered.recv().unwrap_or_default()
+        self.ask_all(Command::Status).into_iter().flatten().collect()
     }
 
     #[track_caller]
     pub(crate) fn sealed_statistics(&self) -> SealedStatistics {
         // A call inside `frame` shall behave like `status`.
         drop(self.served.inner.lock_for("sealed_statistics"));
-        let (answer, answered) = mpsc::channel();
-        self.ask(Command::Sealed(answer));
-        answered.recv().unwrap_or_default()
+        let mut sum = SealedStatistics::default();
+        self.ask_all(Command::Sealed).iter().for_each(|of_thread| sum.add(of_thread));
+        sum
     }
 
-    /// Stops the thread and waits for its end. Returns whether everything was confirmed.
+    /// Stops the threads and waits for their end. Returns whether everything was confirmed.
     pub(crate) fn finish(&mut self, within: Duration) -> bool {
-        self.ask(Command::Stop(within));
+        self.tell_all(&Command::Stop(within));
+        let threads = std::mem::take(&mut self.threads);
         // A panicked thread has printed its message; a second panic while unwinding would hide it.
-        self.thread.take().is_some_and(|thread| thread.join().unwrap_or(false))
+        let ends: Vec<bool> = threads.into_iter().map(|it| it.handle.join().unwrap_or(false)).collect();
+        ends.into_iter().all(|is_all_confirmed| is_all_confirmed)
     }
 
     /// Passes so far.
@@ -139,25 +161,63 @@ impl<V: Planar> DriverThread<V> {
 
     #[cfg(feature = "lobby")]
     pub(crate) fn hand_over(&self, packets: Arc<presence::LobbyPackets>) {
-        self.ask(Command::Lobby(packets));
+        self.tell_all(&Command::Lobby(packets));
     }
 
-    fn ask(&self, command: Command) {
-        // If the thread has ended, nothing is left to be done.
-        let _ = self.commands.send(command);
-        self.waker.wake();
+    fn tell_all(&self, command: &Command) {
+        for thread in &self.threads {
+            // If the thread has ended, nothing is left to be done.
+            let _ = thread.commands.send(command.clone());
+        }
+        self.workers.wake_all(WakeReason::Game);
+    }
+
+    /// Asks every thread. A thread that has ended has no connections, and does not answer.
+    fn ask_all<T>(&self, command: impl FnOnce(mpsc::Sender<T>) -> Command) -> Vec<T> {
+        let (answer, answers) = mpsc::channel();
+        self.tell_all(&command(answer));
+        answers.into_iter().collect()
     }
 }
 
-impl<V: Planar> Drop for DriverThread<V> {
+impl<V: Planar> Drop for DriverThreads<V> {
     fn drop(&mut self) {
         self.finish(Duration::ZERO);
     }
 }
 
+impl OpeningThread {
+    fn open<V: Planar>(
+        start: DriverStart,
+        quic: &Arc<ServerConfig>,
+        served: &Arc<ServedSession<V>>,
+        passes: &Arc<AtomicU64>,
+    ) -> io::Result<Self> {
+        let DriverStart { socket, worker, config } = start;
+        let (quic, served, passes) = (Arc::clone(quic), Arc::clone(served), Arc::clone(passes));
+        let (commands, asked) = mpsc::channel();
+        let (opened, opening) = mpsc::channel();
+        let (begin, beginning) = mpsc::channel();
+        let run = move || {
+            let port = match SystemPort::open(socket) {
+                Ok(port) => port,
+                Err(error) => return opened.send(Err(error)).is_err(),
+            };
+            let _ = opened.send(Ok(port.waker()));
+            let Ok(workers) = beginning.recv() else { return true };
+            let endpoint = Endpoint::new(Arc::new(config), Some(quic), !port.may_fragment(), None);
+            let connections = Connections::new(endpoint, served, worker);
+            Driver::new(port, connections, workers, asked, passes).run_supervised()
+        };
+        let handle = std::thread::Builder::new().name("fairpath-server".into()).spawn(run)?;
+        let waker = opening.recv().map_err(io::Error::other)??;
+        Ok(Self { waker, begin, thread: DriverThread { commands, handle } })
+    }
+}
+
 struct Driver<V: Planar, P: Port> {
     port: P,
-    waker: Arc<port::Waker<P::Signal>>,
+    workers: Arc<Workers<P::Signal>>,
     commands: mpsc::Receiver<Command>,
     connections: Connections<V>,
     unanswered: Vec<mpsc::Sender<Vec<PeerStatus>>>,
@@ -251,12 +311,13 @@ impl<V: Planar, P: Port> Driver<V, P> {
     fn new(
         port: P,
         connections: Connections<V>,
+        workers: Arc<Workers<P::Signal>>,
         commands: mpsc::Receiver<Command>,
         passes: Arc<AtomicU64>,
     ) -> Self {
         Self {
-            waker: port.waker(),
             port,
+            workers,
             commands,
             connections,
             unanswered: Vec::new(),
@@ -274,7 +335,31 @@ impl<V: Planar, P: Port> Driver<V, P> {
     }
 
     /// Serves until told to stop. Returns whether clients had confirmed everything.
-    fn run(mut self) -> bool {
+    ///
+    /// A callback of the game (scope, interceptor, admission, scheduler) that panics may have left
+    /// the session in the middle of a change, so the server ends: clients are told that it
+    /// restarts, and the game hears of it.
+    fn run_supervised(mut self) -> bool {
+        let result = catch_unwind(AssertUnwindSafe(|| self.run()));
+        let Err(panic) = result else { return result.unwrap_or(false) };
+        self.connections.served.fail(&*panic);
+        self.workers.wake_others(self.connections.worker, WakeReason::Session);
+        // Only QUIC has a part in this.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            self.end_after_failure();
+            self.run()
+        }));
+        false
+    }
+
+    fn end_after_failure(&mut self) {
+        self.connections.refuse_new();
+        self.connections.close_all(CloseReason::Restarting);
+        let until = self.connections.now + CLOSE_WITHIN;
+        self.stage = Stage::Closing { until, is_all_confirmed: false };
+    }
+
+    fn run(&mut self) -> bool {
         loop {
             self.pass();
             if let Stage::Closing { until, is_all_confirmed } = self.stage
@@ -296,11 +381,12 @@ impl<V: Planar, P: Port> Driver<V, P> {
     }
 
     fn take_commands(&mut self) {
-        if !self.waker.take() {
+        let reasons = self.waker().take();
+        // The game or another thread may have something for these connections.
+        self.is_session_due |= reasons.has(WakeReason::Game) || reasons.has(WakeReason::Session);
+        if !reasons.has(WakeReason::Game) {
             return;
         }
-        // The game may have something to send.
-        self.is_session_due = true;
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Status(answer) => self.unanswered.push(answer),
@@ -317,7 +403,8 @@ impl<V: Planar, P: Port> Driver<V, P> {
     }
 
     fn receive(&mut self) {
-        let Self { port, connections, .. } = self;
+        let Self { port, connections, workers, .. } = self;
+        let worker = connections.worker;
         #[cfg(feature = "lobby")]
         let lobby = self.lobby.as_ref();
         let (mut packets, mut is_urgent) = (0, false);
@@ -328,11 +415,17 @@ impl<V: Planar, P: Port> Driver<V, P> {
                 if lobby.is_some_and(|lobby| lobby.take(&packet)) {
                     return;
                 }
-                is_urgent |= connections.handle_packet(&packet);
+                if !workers.pass_on(worker, &packet) {
+                    is_urgent |= connections.handle_packet(&packet);
+                }
             });
             if !has_more {
                 break;
             }
+        }
+        for passed in workers.take_passed(worker) {
+            packets += 1;
+            is_urgent |= connections.handle_packet(&passed.as_packet());
         }
         // Packets may have arrived since the thread woke, and nothing happens before them.
         connections.now = Instant::now();
@@ -344,6 +437,13 @@ impl<V: Planar, P: Port> Driver<V, P> {
 
     /// Hands arrivals to the session and takes what is due from it, with one lock and one `now`.
     fn serve_session(&mut self) {
+        if self.connections.served.failure().is_some() {
+            // Another thread has failed.
+            if !matches!(self.stage, Stage::Closing { .. }) {
+                self.end_after_failure();
+            }
+            return;
+        }
         let now = self.connections.now;
         let is_due = self.is_session_due || self.session_deadline.is_some_and(|at| at <= now);
         let is_needed = is_due
@@ -353,7 +453,8 @@ impl<V: Planar, P: Port> Driver<V, P> {
         if !is_needed {
             return;
         }
-        let shared = Arc::clone(&self.connections.served);
+        let (shared, workers) = (Arc::clone(&self.connections.served), Arc::clone(&self.workers));
+        let turn = workers.take_turn();
         // The end of the game's access wakes this thread.
         let held = shared.inner.lock_if_free();
         self.is_session_held = held.is_none();
@@ -375,6 +476,11 @@ impl<V: Planar, P: Port> Driver<V, P> {
             let _ = answer.send(self.connections.status(&served));
         }
         self.check_farewell(&served);
+        drop(served);
+        drop(turn);
+        if is_news {
+            workers.wake_others(self.connections.worker, WakeReason::Session);
+        }
     }
 
     /// Puts off what is due to all connections if that was asked for a moment ago. Returns whether
@@ -394,12 +500,12 @@ impl<V: Planar, P: Port> Driver<V, P> {
         let now = served.advance(clock.shared());
         self.ran_at = Some(self.connections.now);
         served.session.handle_timeout(now);
-        let has_sent = self.connections.send_due(&mut served.session, now);
+        let (has_sent, deadline) = self.connections.send_due(&mut served.session, now);
         self.connections.close_ended(&mut served.session);
-        let deadline = served.session.poll_deadline(now).map(|at| clock.when(at.as_micros()));
+        let deadline = [deadline, served.session.common_deadline(now)].into_iter().flatten().min();
         // Without progress, what is due cannot leave yet.
         let earliest = if has_sent { self.connections.now } else { self.connections.now + SOON };
-        self.session_deadline = deadline.map(|at| at.max(earliest));
+        self.session_deadline = deadline.map(|at| clock.when(at.as_micros()).max(earliest));
         self.is_session_due = false;
     }
 
@@ -421,6 +527,10 @@ impl<V: Planar, P: Port> Driver<V, P> {
         }
     }
 
+    fn waker(&self) -> &port::Waker<P::Signal> {
+        self.workers.waker(self.connections.worker)
+    }
+
     /// Sleeps until there is something to do. Only the game ends the rest that begins it.
     fn sleep(&mut self) {
         let now = self.connections.now;
@@ -433,11 +543,21 @@ impl<V: Planar, P: Port> Driver<V, P> {
         let rest = self.rest.duration(self.connections.len(), is_urgent);
         if !rest.is_zero() {
             self.port.wait(Sleep { until: Some(now + rest), reads: false, writes });
-            if self.waker.is_pending() {
+            // A signal of another thread can wait for the end of the rest.
+            while self.is_woken_early() && Instant::now() < now + rest {
+                self.port.wait(Sleep { until: Some(now + rest), reads: false, writes });
+            }
+            if !self.waker().pending().is_empty() {
                 return;
             }
         }
         self.port.wait(Sleep { until, reads: true, writes });
+    }
+
+    /// Whether only other threads have woken this one.
+    fn is_woken_early(&self) -> bool {
+        let reasons = self.waker().pending();
+        !reasons.is_empty() && !reasons.has(WakeReason::Game)
     }
 
     fn next_deadline(&self) -> Option<Instant> {

@@ -215,7 +215,9 @@ impl Peer {
         shared: &ServedSession<V>,
         now: Instant,
     ) {
-        shared.on_thrown_out(self.connection.remote_address().ip());
+        // Not the current address, which may be another's: QUIC moves a connection before the new
+        // address is proven.
+        shared.on_thrown_out(self.counted_as);
         self.close(reason, shared, now);
     }
 

@@ -11,7 +11,7 @@ mod portable;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use super::outbox::Outbox;
@@ -68,34 +68,61 @@ pub(crate) trait Signal: Send + Sync + std::fmt::Debug + 'static {
     fn raise(&self);
 }
 
-pub(crate) type SystemWaker = Waker<<SystemPort as Port>::Signal>;
+pub(crate) type SystemSignal = <SystemPort as Port>::Signal;
+pub(crate) type SystemWaker = Waker<SystemSignal>;
 
 /// Ends the sleep of the thread.
 #[derive(Debug)]
 pub(crate) struct Waker<S> {
-    is_pending: AtomicBool,
+    /// A bit for each reason to wake since the last `take`.
+    pending: AtomicU8,
     signal: S,
+}
+
+/// Why the thread is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WakeReason {
+    /// The game has had the session, or asks for something. It ends the thread's rest, too.
+    Game = 1,
+    /// Another thread has changed the session.
+    Session = 2,
+    /// Another thread has received packets of this thread's connections.
+    Packets = 4,
+}
+
+/// The reasons to wake since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct WakeReasons(u8);
+
+impl WakeReasons {
+    pub(super) fn has(self, reason: WakeReason) -> bool {
+        self.0 & reason as u8 != 0
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
 }
 
 impl<S: Signal> Waker<S> {
     fn new(signal: S) -> Self {
-        Self { is_pending: AtomicBool::new(false), signal }
+        Self { pending: AtomicU8::new(0), signal }
     }
 
-    pub(crate) fn wake(&self) {
+    pub(crate) fn wake(&self, reason: WakeReason) {
         // One signal for any number of calls before the thread runs.
-        if !self.is_pending.swap(true, Ordering::AcqRel) {
+        if self.pending.fetch_or(reason as u8, Ordering::AcqRel) & reason as u8 == 0 {
             self.signal.raise();
         }
     }
 
-    pub(super) fn is_pending(&self) -> bool {
-        self.is_pending.load(Ordering::Acquire)
+    pub(super) fn pending(&self) -> WakeReasons {
+        WakeReasons(self.pending.load(Ordering::Acquire))
     }
 
-    /// Returns whether there was a call since the last `take`.
-    pub(super) fn take(&self) -> bool {
-        self.is_pending.swap(false, Ordering::AcqRel)
+    /// Returns the reasons of all calls since the last `take`.
+    pub(super) fn take(&self) -> WakeReasons {
+        WakeReasons(self.pending.swap(0, Ordering::AcqRel))
     }
 }
 
@@ -180,18 +207,24 @@ mod tests {
         let (socket, address) = bound();
         let mut port = P::open(socket).expect("opens");
         let waker = port.waker();
-        waker.wake();
-        waker.wake();
+        waker.wake(WakeReason::Game);
+        waker.wake(WakeReason::Game);
         port.wait(asleep_for(600_000, true));
-        assert!(waker.take());
-        assert!(!waker.take(), "two calls are one wake-up");
+        assert!(waker.pending().has(WakeReason::Game));
+        // Another reason is another signal: the thread may have slept on after the first.
+        waker.wake(WakeReason::Packets);
+        port.wait(asleep_for(600_000, true));
+        let reasons = waker.take();
+        assert!(reasons.has(WakeReason::Game) && reasons.has(WakeReason::Packets));
+        assert!(!reasons.has(WakeReason::Session));
+        assert!(waker.take().is_empty(), "two calls are one wake-up");
         let begin = Instant::now();
         port.wait(asleep_for(20, true));
         assert!(begin.elapsed() >= Duration::from_millis(19), "the last signal is used up");
         std::thread::scope(|scope| {
-            scope.spawn(|| waker.wake());
+            scope.spawn(|| waker.wake(WakeReason::Game));
             port.wait(Sleep { until: None, reads: false, writes: false });
-            assert!(waker.take());
+            assert!(waker.take().has(WakeReason::Game));
         });
         // A packet ends the sleep only of a thread that wants to read.
         let (other, _) = bound();

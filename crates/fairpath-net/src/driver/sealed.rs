@@ -9,6 +9,7 @@ use quinn_proto::Connection;
 
 use super::peer::{Peer, has_chosen};
 use super::port::Packet;
+use super::workers::Worker;
 use crate::clock::Clock;
 use crate::connection::{ALPN_SEALED, DATAGRAMS_UNREAD_BYTES};
 use crate::identity::unguessable;
@@ -19,8 +20,9 @@ use crate::sealed::{
 
 /// Finds the connection of a sealed packet. Each connection has one tag at most, so admission
 /// bounds the table.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tags {
+    worker: Worker,
     by_tag: BTreeMap<Tag, usize>,
     /// Connections that were offered sealed datagrams.
     offered: u64,
@@ -29,6 +31,10 @@ pub(super) struct Tags {
 }
 
 impl Tags {
+    pub(super) fn new(worker: Worker) -> Self {
+        Self { worker, by_tag: BTreeMap::new(), offered: 0, past: LinkStatistics::default() }
+    }
+
     /// The index of the connection that a packet names. Counts a packet that names none.
     pub(super) fn find(&mut self, packet: &[u8]) -> Option<usize> {
         let found = Opener::tag_of(packet)
@@ -74,11 +80,11 @@ impl Tags {
         statistics
     }
 
-    /// A random tag that no connection has.
+    /// A random tag that no connection has, and that says which thread its connection belongs to.
     fn draw(&self) -> Tag {
         loop {
-            let tag = unguessable();
-            if !self.by_tag.contains_key(&tag) {
+            let tag: Tag = unguessable();
+            if self.worker.has_marked(tag[0]) && !self.by_tag.contains_key(&tag) {
                 return tag;
             }
         }
@@ -280,7 +286,7 @@ mod tests {
 
     #[test]
     fn packets_of_no_connection_are_counted_by_reason() {
-        let mut tags = Tags::default();
+        let mut tags = Tags::new(Worker::ALONE);
         for packet in [&[0x80; 60][..], &[0x80; 22], &[0x81; 60]] {
             assert_eq!(tags.find(packet), None);
         }

@@ -260,7 +260,8 @@ impl<V: Planar> NetPeer<V> {
     /// Gives the game access to the session of this peer's own entities.
     ///
     /// # Panics
-    /// Inside another `frame` of this peer on the same thread.
+    /// Inside another `frame` of this peer on the same thread, or if a callback of the game has
+    /// panicked: see [`failure`](Self::failure).
     #[track_caller]
     pub fn frame<R>(&self, turn: impl FnOnce(&mut ServerFrame<'_, V>) -> R) -> R {
         self.mesh.own.frame(|session, now| turn(&mut session.frame(now)))
@@ -270,6 +271,12 @@ impl<V: Planar> NetPeer<V> {
     #[track_caller]
     pub fn with_session<R>(&self, turn: impl FnOnce(&mut Server<V>, SharedInstant) -> R) -> R {
         self.mesh.own.frame(turn)
+    }
+
+    /// Returns why this peer's own session has ended by itself: the message of a callback of the
+    /// game that panicked, as [`NetServer::failure`](crate::NetServer::failure) does.
+    pub fn failure(&self) -> Option<String> {
+        self.mesh.own.failure().map(str::to_owned)
     }
 
     /// Gives the game access to the session of another peer's entities. `None` if unknown.

@@ -56,6 +56,15 @@ pub struct SealedStatistics {
     pub total: LinkStatistics,
 }
 
+impl SealedStatistics {
+    /// Adds the counts of another thread's connections.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.offered += other.offered;
+        self.in_use += other.in_use;
+        self.total.add(&other.total);
+    }
+}
+
 impl LinkStatistics {
     /// Adds the counts of another connection.
     pub(crate) fn add(&mut self, other: &Self) {

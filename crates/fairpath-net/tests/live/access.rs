@@ -13,8 +13,8 @@ use fairpath::session::ServerEvent;
 use fairpath::vector::Vec2;
 use fairpath_net::middleman::LinkConfig;
 use fairpath_net::{
-    ConnectionProblem, ConnectionState, Fingerprint, InFrame, NetClient, NetClientConfig, NetPeer, NetServer,
-    Trust,
+    ConnectionProblem, ConnectionState, Fingerprint, FrameError, InFrame, NetClient, NetClientConfig,
+    NetPeer, NetServer, Trust,
 };
 
 use super::arena::{PATIENCE, World, client_session, until};
@@ -48,10 +48,10 @@ fn a_call_inside_frame_is_an_error_that_says_what_to_do() {
         assert_eq!(statistics, inside("NetServer::admission_statistics"));
         assert_eq!(panic_of(|| server.wait(PATIENCE)), inside("NetServer::wait"));
         assert_eq!(panic_of(|| block_on(server.ready())), inside("NetServer::ready"));
-        assert_eq!(server.try_frame(|_| ()), Err(InFrame));
+        assert_eq!(server.try_frame(|_| ()), Err(FrameError::InFrame));
         assert_eq!(server.poll_ended(), None);
         // Another session is another lock.
-        client.with_session(|_, _| assert_eq!(server.try_frame(|_| ()), Err(InFrame)));
+        client.with_session(|_, _| assert_eq!(server.try_frame(|_| ()), Err(FrameError::InFrame)));
     });
     let inside = |method: &str| format!("{method} was called inside NetClient::frame; {FIX}");
     client.with_session(|_, _| {

@@ -224,7 +224,7 @@ impl World {
 }
 
 impl Pilot {
-    fn frame(&mut self, which: usize, is_flying: bool) {
+    pub(crate) fn frame(&mut self, which: usize, is_flying: bool) {
         let Self { client, ship, events, called, calls } = self;
         client.with_session(|session, now| {
             for event in std::iter::from_fn(|| session.poll_event()) {

@@ -81,6 +81,9 @@ pub(crate) struct Arguments {
     /// The greatest number of clients
     #[arg(long, value_name = "N", default_value_t = 64)]
     clients_max: usize,
+    /// The number of threads that serve connections. One is enough for several hundred players
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
     #[command(flatten)]
     telling: TankOptions,
     #[command(flatten)]
@@ -229,6 +232,7 @@ impl Arguments {
         config.budget = budget;
         config.limits.per_address_max = self.clients_max.max(config.limits.per_address_max);
         config.clock = Clock::unix();
+        config.threads = self.threads;
         Ok(NetServer::bind(config, session)?)
     }
 }

@@ -591,8 +591,18 @@ impl<V: Planar> Server<V> {
 
     /// Returns a transport to close, and the reason. Each is returned once, then forgotten.
     pub fn poll_close(&mut self) -> Option<(ConnectionId, CloseReason)> {
+        self.poll_close_among(|_| true)
+    }
+
+    /// Returns a transport to close of those that `is_mine` accepts, and the reason, as
+    /// [`poll_close`](Self::poll_close) does for all: for a driver whose threads share the
+    /// transports.
+    pub fn poll_close_among(
+        &mut self,
+        is_mine: impl Fn(ConnectionId) -> bool,
+    ) -> Option<(ConnectionId, CloseReason)> {
         let closing = |(id, connection): (&ConnectionId, &Connection)| Some((*id, connection.closing?));
-        let (id, reason) = self.connections.iter().find_map(closing)?;
+        let (id, reason) = self.connections.iter().filter(|(id, _)| is_mine(**id)).find_map(closing)?;
         self.connections.remove(&id);
         Some((id, reason))
     }
@@ -604,13 +614,25 @@ impl<V: Planar> Server<V> {
 
     /// Returns when to call again if no input arrives before; in the past if something is due now.
     pub fn poll_deadline(&self, now: SharedInstant) -> Option<SharedInstant> {
+        let connected = self.members.iter().filter(|(_, member)| member.connection.is_some());
+        let connected = connected.filter_map(|(client, member)| {
+            member_deadline(&self.config, &self.dispatcher, *client, member, now)
+        });
+        connected.chain(self.common_deadline(now)).min()
+    }
+
+    /// Returns when something becomes due that concerns no single connection of a client: a
+    /// greeting or a detached session is too late, or the scope is checked. A driver that asks for
+    /// [`connection_deadline`](Self::connection_deadline) of each connection needs this as well.
+    pub fn common_deadline(&self, now: SharedInstant) -> Option<SharedInstant> {
         let greetings = self.connections.values().filter(|connection| connection.client.is_none());
         let greetings = greetings.map(|connection| connection.opened_at + HELLO_WITHIN);
-        let members = self.members.iter().filter_map(|(client, member)| {
+        let detached = self.members.iter().filter(|(_, member)| member.connection.is_none());
+        let detached = detached.filter_map(|(client, member)| {
             member_deadline(&self.config, &self.dispatcher, *client, member, now)
         });
         let scope = self.scope.is_some().then(|| self.scope_at + self.scope_pause());
-        greetings.chain(members).chain(scope).min()
+        greetings.chain(detached).chain(scope).min()
     }
 
     /// Returns when something becomes due for one connection, as
