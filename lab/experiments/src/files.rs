@@ -189,6 +189,27 @@ pub fn read(path: &Path) -> Result<Vec<u8>, OpenError> {
     Unpacked::open(path)?.into_memory(SMALL_BYTES_MAX)
 }
 
+/// Opens a file of any length to read it as it unpacks, up to
+/// [`WORK_BYTES_MAX`](fairpath_eval::budget::WORK_BYTES_MAX) bytes. Reading more is an error.
+pub fn stream(path: &Path) -> Result<impl BufRead, OpenError> {
+    let input = Unpacked::open(path)?;
+    Ok(BufReader::new(Limited { input: input.bytes, budget: Budget::default() }))
+}
+
+/// Bytes that count as work.
+struct Limited<R> {
+    input: R,
+    budget: Budget,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(to)?;
+        self.budget.work(count as u64).map_err(|over| io::Error::new(io::ErrorKind::FileTooLarge, over))?;
+        Ok(count)
+    }
+}
+
 /// What the first bytes of a file say it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentKind {
