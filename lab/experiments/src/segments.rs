@@ -28,11 +28,11 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use fairpath_eval::budget::{Budget, MEMORY_BYTES_MAX};
+use fairpath_eval::budget::{Budget, MEMORY_BYTES_MAX, OverBudget};
 use fairpath_sim::trace::{FollowedRow, Metadata, ReceiptRow, SendRow, StateRow, Trace, VectorRow};
 
-use crate::files::{Staging, file_name, parent_of};
-use crate::table::{BATCH_ROWS, Table, TableReader, TableWriter};
+use crate::files::{OpenError, Staging, file_name, parent_of};
+use crate::table::{BATCH_ROWS, Table, TableError, TableReader, TableWriter};
 use crate::trace::{TraceFormat, TraceRow, TraceTableError};
 
 /// The name of the table without which a segment does not count.
@@ -179,19 +179,26 @@ impl SegmentWriter {
     fn begin(out: &Path, metadata: &Metadata) -> Result<Self, SegmentError> {
         let folder = folder_of(out);
         let failed = |error| SegmentError::Begin { path: out.into(), error };
-        fs::create_dir_all(parent_of(out)).map_err(failed)?;
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(SegmentError::Interrupted { folder, out: out.into() });
-            }
-            done => done.map_err(failed)?,
+        if folder.exists() {
+            return Err(SegmentError::Interrupted { folder, out: out.into() });
         }
+        fs::create_dir_all(parent_of(out)).map_err(failed)?;
+        // It appears with its first segment: a process that is killed here leaves no recording.
+        let hidden = out.with_file_name(format!(".{}.segments.partial", file_name(out)));
+        let _ = fs::remove_dir_all(&hidden);
+        fs::create_dir(&hidden).map_err(failed)?;
         let written = Written::default();
-        let mut writer = Self { out: out.into(), folder, metadata: metadata.clone(), written };
-        writer.write(Trace::default()).inspect_err(|_| {
-            // Nothing was recorded: leave no trace of it.
-            let _ = fs::remove_dir_all(folder_of(out));
+        let mut writer =
+            Self { out: out.into(), folder: hidden.clone(), metadata: metadata.clone(), written };
+        let begun = match writer.write(Trace::default()) {
+            Err(SegmentError::Write { error, .. }) => Err(io::Error::other(error)),
+            _ => fs::rename(&hidden, &folder),
+        };
+        begun.map_err(|error| {
+            let _ = fs::remove_dir_all(&hidden);
+            failed(error)
         })?;
+        writer.folder = folder;
         Ok(writer)
     }
 
@@ -428,27 +435,23 @@ impl Sink {
 /// Reads one table of a recording, whether it is complete or was interrupted. Empty if the recording
 /// has no such table.
 pub fn read_table<R: TraceRow + Clone>(out: &Path, table: &str, budget: &Budget) -> Result<Vec<R>, String> {
-    let (mut rows, mut held) = (Vec::new(), Ok(()));
+    let mut rows = Vec::new();
     read_batches(out, table, budget, |batch: &[R]| {
-        // Twice: the array doubles when it is full.
-        let bytes = 2 * size_of_val(batch) as u64;
-        if held.is_ok() {
-            held = budget.hold(bytes);
-        }
-        if held.is_ok() {
-            rows.extend_from_slice(batch);
-        }
+        // Three times: the array doubles when it is full, and both are there while it is copied.
+        budget.hold(3 * size_of_val(batch) as u64)?;
+        rows.extend_from_slice(batch);
+        Ok(())
     })?;
-    held.map_err(|over| format!("{}: {over}", out.display()))?;
     Ok(rows)
 }
 
-/// Passes one table of a recording on batch by batch, whether it is complete or was interrupted.
+/// Passes one table of a recording on batch by batch, whether it is complete or was interrupted,
+/// until `take` says that a limit is reached.
 pub fn read_batches<R: TraceRow>(
     out: &Path,
     table: &str,
     budget: &Budget,
-    mut take: impl FnMut(&[R]),
+    mut take: impl FnMut(&[R]) -> Result<(), OverBudget>,
 ) -> Result<(), String> {
     let paths = match folder_beside(out) {
         Some(folder) => closed(&folder, table).map_err(|error| error.to_string())?,
@@ -459,34 +462,51 @@ pub fn read_batches<R: TraceRow>(
                 .ok_or_else(|| format!("{}: a recording ends in .parquet or .csv", out.display()))?
                 .ending();
             let path = out.with_file_name(format!("{name}{part}.{ending}"));
-            if table != STATES && !path.exists() { Vec::new() } else { vec![path] }
+            if table == STATES || path.exists() {
+                vec![path]
+            } else {
+                // A recording may be without this table, but it must be there.
+                open_file(out)?;
+                Vec::new()
+            }
         }
     };
     for path in paths {
-        let wrong = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
-        let file = fs::File::open(&path).map_err(|error| wrong(&error))?;
+        let wrong = |error: &dyn fmt::Display| {
+            format!("{}: {error}; pass a recording of `record`, `--out` or `--keep`", path.display())
+        };
+        let over = |over: OverBudget| format!("{}: {over}", path.display());
+        let file = open_file(&path)?;
         if TraceFormat::of(&path) == Some(TraceFormat::Csv) {
             read_text(file, budget, &mut take).map_err(|error| wrong(&error))?;
             continue;
         }
-        let mut reader = TableReader::open(file, budget).map_err(|error| wrong(&error))?;
-        while let Some(batch) = reader.next_batch().map_err(|error| wrong(&error))? {
-            take(&R::from_table(&batch).map_err(|error| wrong(&error))?);
+        let refused = |error| match error {
+            TraceTableError::Table(TableError::OverBudget(limit)) => over(limit),
+            error => wrong(&error),
+        };
+        let mut reader = TableReader::open(file, budget).map_err(|error| refused(error.into()))?;
+        while let Some(batch) = reader.next_batch().map_err(|error| refused(error.into()))? {
+            take(&R::from_table(&batch).map_err(refused)?).map_err(over)?;
         }
     }
     Ok(())
 }
 
+fn open_file(path: &Path) -> Result<fs::File, String> {
+    fs::File::open(path).map_err(|error| OpenError::Unreadable { path: path.into(), error }.to_string())
+}
+
 /// The longest row of our own text.
 const ROW_BYTES_MAX: u64 = 4 << 10;
 /// Rows of text that are read at once.
-const TEXT_ROWS: usize = 1 << 12;
+const TEXT_ROWS: u64 = 1 << 12;
 
 /// Reads text some rows at a time, each time with the header before them.
 fn read_text<R: TraceRow>(
     file: fs::File,
     budget: &Budget,
-    take: &mut impl FnMut(&[R]),
+    take: &mut impl FnMut(&[R]) -> Result<(), OverBudget>,
 ) -> Result<(), String> {
     let mut input = io::BufReader::new(file);
     let mut line = |text: &mut Vec<u8>| -> Result<usize, String> {
@@ -497,6 +517,7 @@ fn read_text<R: TraceRow>(
     };
     let mut header = Vec::new();
     line(&mut header)?;
+    let mut before = 0;
     loop {
         let mut text = header.clone();
         let mut rows = 0;
@@ -504,8 +525,14 @@ fn read_text<R: TraceRow>(
             rows += 1;
         }
         if rows > 0 || header.is_empty() {
-            take(&R::from_text(&text).map_err(|error| error.to_string())?);
+            // Rows are counted in the file, not in this piece of it.
+            let read = R::from_text(&text).map_err(|mut error| {
+                error.row += before;
+                error.to_string()
+            })?;
+            take(&read).map_err(|over| over.to_string())?;
         }
+        before += rows;
         if rows < TEXT_ROWS {
             return Ok(());
         }

@@ -146,3 +146,21 @@ fn what_cannot_be_written_stops_the_recording_and_keeps_what_is_there() {
     assert!(line.contains("has stopped") && line.contains("kept in") && !line.contains('\n'), "{line}");
     assert_eq!(rows::<StateRow>(&out, STATES), states(2));
 }
+
+#[test]
+fn a_table_that_cannot_be_read_is_one_line_with_the_row_of_the_file() {
+    let (_keep, out) = scratch();
+    let read = |out: &Path| read_table::<StateRow>(out, STATES, &Budget::default()).expect_err("refused");
+    let missing = read(&out);
+    assert!(missing.ends_with("seen.parquet: no such file; check the path"), "{missing}");
+    let text = out.with_extension("csv");
+    let row = "0,7,0,truth,,0,0,0,4,0,0,1,0,0,0,0\n";
+    let header = "t_us,entity,life,kind,viewer,x,y,z,vx,vy,vz,qw,qx,qy,qz,break\n";
+    fs::write(&text, format!("{header}{}{}", row.repeat(9_000), row.replace("truth", "true")))
+        .expect("written");
+    let broken = read(&text);
+    assert!(broken.contains("seen.csv: row 9002, column kind: ") && !broken.contains('\n'), "{broken}");
+    fs::write(&out, b"# A page of the book\n").expect("written");
+    let other = read(&out);
+    assert!(other.contains("; pass a recording") && !other.contains('\n'), "{other}");
+}

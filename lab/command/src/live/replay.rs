@@ -11,7 +11,7 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_eval::budget::Budget;
 use fairpath_experiments::segments::{self, STATES};
-use fairpath_games::online::{ReplayPublisher, SPEEDS, Sights, check_placed};
+use fairpath_games::online::{PlacedCheck, PlacedChecker, ReplayPublisher, SPEEDS, Sights};
 use fairpath_net::{Clock, Identity, NetServer, NetServerConfig, new_epoch, unguessable_random};
 use fairpath_sim::trace::{FollowedRow, StateRow, VectorRow};
 use serde_json::json;
@@ -58,9 +58,10 @@ Examples:
   fairpath replay match.parquet --page --open
   fairpath replay match.parquet --check
 
-Clients connect as to `fairpath serve`. While it runs, it reads commands from stdin, one a line: `seek 12.5`,
-`speed 0.5`, `pause`, `play`, `end`. Every seek begins a new epoch with new objects: shared time never runs back. At
-speed 1 clients place every tank as the recorded viewers did, bit for bit.
+Clients connect as to `fairpath serve`. While it runs, it reads commands from stdin, one a line: `seek 12.5`, \
+`speed 0.5`, `pause`, `play`, `end`. Every seek begins a new epoch with new objects: shared time never runs back. \
+At speed 1 clients place every tank as the recorded viewers did, bit for bit.
+--check takes matches with global placement, the default of `serve`. Give it --as-in-the-papers if they had it.
 Exit code: 0 done, 1 a placed state differs (with --check), 2 bad input.";
 
 /// How long clients have to confirm what was promised to them when it ends.
@@ -73,6 +74,9 @@ impl Arguments {
         }
         if !SPEEDS.contains(&self.speed) {
             return Err(BadInput::of("--speed", &self.speed.to_string(), "give 0.01 to 100"));
+        }
+        if !(self.from.is_finite() && self.from >= 0.0) {
+            return Err(BadInput::of("--from", &self.from.to_string(), "give seconds from the beginning"));
         }
         let mut publisher = self.open()?;
         let server = self.bind()?;
@@ -129,8 +133,20 @@ impl Arguments {
     fn open(&self) -> Result<ReplayPublisher, BadInput> {
         let budget = Budget::default();
         let mut sights = Sights::default();
-        segments::read_batches(&self.file, STATES, &budget, |states: &[StateRow]| sights.see(states))?;
-        let vectors = segments::read_table::<VectorRow>(&self.file, "vectors", &budget)?;
+        segments::read_batches(&self.file, STATES, &budget, |states: &[StateRow]| {
+            let before = sights.memory_bytes();
+            sights.see(states);
+            budget.hold(sights.memory_bytes() - before)
+        })?;
+        let vectors = self.vectors(&budget)?;
+        let mut publisher = ReplayPublisher::new(sights.with_vectors(vectors));
+        publisher.set_speed(self.speed, SharedInstant::ZERO);
+        publisher.seek(publisher.recorded().span().0 + Span::from_secs_f64(self.from.clamp(0.0, 1e6)));
+        Ok(publisher)
+    }
+
+    fn vectors(&self, budget: &Budget) -> Result<Vec<VectorRow>, BadInput> {
+        let vectors = segments::read_table::<VectorRow>(&self.file, "vectors", budget)?;
         if vectors.is_empty() {
             return Err(BadInput(format!(
                 "{}: there are no DR vectors beside it; record the match with `fairpath record`, `serve --out` or \
@@ -138,10 +154,7 @@ impl Arguments {
                 self.file.display()
             )));
         }
-        let mut publisher = ReplayPublisher::new(sights.with_vectors(vectors));
-        publisher.set_speed(self.speed, SharedInstant::ZERO);
-        publisher.seek(publisher.recorded().span().0 + Span::from_secs_f64(self.from.clamp(0.0, 1e6)));
-        Ok(publisher)
+        Ok(vectors)
     }
 
     fn bind(&self) -> Result<NetServer<Vec2>, BadInput> {
@@ -155,10 +168,21 @@ impl Arguments {
 
     fn compare(&self) -> Result<ExitCode, BadInput> {
         let budget = Budget::default();
-        let states = segments::read_table::<StateRow>(&self.file, STATES, &budget)?;
+        let vectors = self.vectors(&budget)?;
         let followed = segments::read_table::<FollowedRow>(&self.file, "followed", &budget)?;
-        let vectors = segments::read_table::<VectorRow>(&self.file, "vectors", &budget)?;
-        let check = check_placed(&states, &followed, &vectors);
+        let horizon = self.telling.dispatcher().horizon;
+        let mut checker = PlacedChecker::new(&followed, &vectors).with_horizon(horizon);
+        segments::read_batches(&self.file, STATES, &budget, |states: &[StateRow]| {
+            checker.see(states);
+            Ok(())
+        })?;
+        let check = checker.check();
+        if check == PlacedCheck::default() {
+            return Err(BadInput(format!(
+                "{}: nothing to compare: it has no placed states",
+                self.file.display()
+            )));
+        }
         let said = if self.reporting.json {
             json!({ "equal": check.equal, "different": check.different, "unknown": check.unknown })
                 .to_string()

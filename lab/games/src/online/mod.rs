@@ -43,7 +43,7 @@ pub use hosted::{CLIENT_SEAT, HostedGame, HostedJetCar, HostedRace, HostedSailin
 pub use loopback::Loopback;
 pub use message::{BadMessage, Reader, WireState, Writer, read_input, read_reply, write_input, write_reply};
 pub use publisher::{ALIVE, EntitySink, SHOT, SessionAt, TANK, TankPublisher, show};
-pub use replay::{PlacedCheck, RecordedMatch, ReplayPublisher, SPEEDS, Sights, check_placed};
+pub use replay::{PlacedCheck, PlacedChecker, RecordedMatch, ReplayPublisher, SPEEDS, Sights, check_placed};
 pub use room::{Room, RoomStatistics};
 pub use rooms::GameRooms;
 pub use slot::{ClientSlot, PADDING};

@@ -75,7 +75,13 @@ impl RecordedMatch {
 
 /// When entities were seen, from states in the order of time: hours of them need not be in memory.
 #[derive(Clone, Debug, Default)]
-pub struct Sights(BTreeMap<u32, Vec<Stay>>);
+pub struct Sights {
+    stays: BTreeMap<u32, Vec<Stay>>,
+    count: u64,
+}
+
+/// The memory of a stay: in an array that doubles, in a node of a tree.
+const STAY_BYTES: u64 = 4 * size_of::<Stay>() as u64 + 96;
 
 impl Sights {
     /// Takes the next states.
@@ -83,14 +89,23 @@ impl Sights {
         states.iter().for_each(|row| self.note(row.entity, row.t_us));
     }
 
+    /// Returns an upper bound of the memory that this takes. A recording in which every state is
+    /// another entity's takes more than its states.
+    pub fn memory_bytes(&self) -> u64 {
+        self.count * STAY_BYTES
+    }
+
     fn note(&mut self, entity: u32, t_us: i64) {
-        let stays = self.0.entry(entity).or_default();
+        let stays = self.stays.entry(entity).or_default();
         match stays.last_mut() {
             Some(stay) if t_us - stay.until_us <= AWAY_AFTER.as_micros() => {
                 stay.until_us = stay.until_us.max(t_us);
                 stay.from_us = stay.from_us.min(t_us);
             }
-            _ => stays.push(Stay { entity, from_us: t_us, until_us: t_us }),
+            _ => {
+                stays.push(Stay { entity, from_us: t_us, until_us: t_us });
+                self.count += 1;
+            }
         }
     }
 
@@ -100,7 +115,7 @@ impl Sights {
         vectors.dedup_by_key(|row| (row.generated_us, row.entity));
         // An entity is there from its first DR vector on, even if it was seen later.
         for row in &vectors {
-            let stays = self.0.entry(row.entity).or_default();
+            let stays = self.stays.entry(row.entity).or_default();
             let later = stays.partition_point(|stay| stay.until_us < row.generated_us);
             match stays.get_mut(later) {
                 Some(stay) if stay.from_us - row.generated_us <= AWAY_AFTER.as_micros() => {
@@ -112,7 +127,7 @@ impl Sights {
                 ),
             }
         }
-        RecordedMatch { vectors, stays: self.0.into_values().flatten().collect() }
+        RecordedMatch { vectors, stays: self.stays.into_values().flatten().collect() }
     }
 }
 
@@ -154,6 +169,9 @@ struct Puppet {
 
 /// The steps of the wire's time grid: [`Precision`](fairpath::wire::Precision)'s default.
 const GRID_US: i64 = 1_000;
+/// What is older than this is told as if it were as old as this: a server refuses observations of
+/// more than a second ago.
+const LATE_MAX: Span = Span::from_millis(900);
 /// A DR vector that was older than this when a seek began is cut anew at the start of the epoch.
 const OLD: Span = Span::from_secs(2);
 /// The speeds that can be chosen. Slower than a hundredth is a pause; faster than a hundred times,
@@ -236,10 +254,7 @@ impl ReplayPublisher {
             return self.hold_still(session, now);
         }
         let until_us = self.epoch.recorded_us_at(now, false);
-        while let Some(row) = self.recorded.vectors.get(self.next).filter(|row| row.generated_us <= until_us)
-        {
-            let row = *row;
-            self.next += 1;
+        for row in self.due(until_us, now) {
             self.publish(session, &row, now)?;
         }
         let gone: Vec<u32> = (self.published.keys().copied())
@@ -249,6 +264,20 @@ impl ReplayPublisher {
             self.remove(session, entity)?;
         }
         Ok(())
+    }
+
+    /// Takes the DR vectors up to an instant of the recording. After a frame that was late, those
+    /// that are too old to be told are left out if there is a newer one.
+    fn due(&mut self, until_us: i64, now: SharedInstant) -> Vec<VectorRow> {
+        let rows = &self.recorded.vectors[self.next..];
+        let rows = &rows[..rows.partition_point(|row| row.generated_us <= until_us)];
+        self.next += rows.len();
+        let newest: BTreeMap<u32, i64> = rows.iter().map(|row| (row.entity, row.generated_us)).collect();
+        let is_told = |row: &&VectorRow| {
+            self.epoch.shared_at(row.generated_us) >= now - LATE_MAX
+                || newest.get(&row.entity) == Some(&row.generated_us)
+        };
+        rows.iter().filter(is_told).copied().collect()
     }
 
     fn begin_epoch(
@@ -312,8 +341,7 @@ impl ReplayPublisher {
         at: SharedInstant,
         now: SharedInstant,
     ) -> Result<(), ObjectError> {
-        // A frame that was late: what is too old to be told is replaced by the next one.
-        let at = at.max(now - Span::from_millis(900));
+        let at = at.max(now - LATE_MAX);
         let puppet = match self.published.get_mut(&row.entity) {
             Some(puppet) => puppet,
             None => {
@@ -331,7 +359,8 @@ impl ReplayPublisher {
             session.observe_at(object, Observation::Moved(state), at, now)?;
         }
         // The trigger did not fire: the recorded one had another reason. A new life always does.
-        if session.dispatcher().newest(object).is_none_or(|newest| newest.generated_at != at) {
+        let step = Span::from_micros(GRID_US);
+        if session.dispatcher().newest(object).is_none_or(|newest| newest.generated_at + step <= at) {
             session.observe_at(object, Observation::Jumped(state), at, now)?;
         }
         Ok(())
@@ -339,6 +368,11 @@ impl ReplayPublisher {
 
     /// While it is paused, everything stands where it is.
     fn hold_still(&mut self, session: &mut Server<Vec2>, now: SharedInstant) -> Result<(), ObjectError> {
+        // An epoch begins on the wire's time grid, so up to a step after the frame that began it,
+        // and what was observed there must not be observed for an earlier instant.
+        if now < self.epoch.shared {
+            return Ok(());
+        }
         for puppet in self.published.values() {
             // Nothing moves, so only heartbeats are sent.
             if let Some(state) = session.place(puppet.object, now) {
@@ -422,42 +456,76 @@ pub struct PlacedCheck {
 /// Computes every placed state of a recording again, from the DR vector that its viewer followed,
 /// and compares all its bits. All tables are in the order of time, as they were recorded.
 pub fn check_placed(states: &[StateRow], followed: &[FollowedRow], vectors: &[VectorRow]) -> PlacedCheck {
-    let by_name: BTreeMap<(u32, i64), &VectorRow> =
-        vectors.iter().map(|row| ((row.entity, row.generated_us), row)).collect();
-    let mut check = PlacedCheck::default();
-    let mut next = followed.iter().peekable();
-    let mut replicas: BTreeMap<(u32, Option<u32>), Option<Replica<Vec2>>> = BTreeMap::new();
-    for row in states.iter().filter(|row| row.kind == StateKind::Placed) {
-        while let Some(change) = next.next_if(|change| change.t_us <= row.t_us) {
-            let vector = by_name.get(&(change.entity, change.generated_us)).map(|row| row.vector());
-            let replica = vector.map(|vector| following(&vector, change.t_us));
-            replicas.insert((change.entity, change.viewer), replica);
-        }
-        match replicas.get(&(row.entity, row.viewer)).and_then(Option::as_ref) {
-            None => check.unknown += 1,
-            Some(replica) => {
-                let at = SharedInstant::from_micros(row.t_us);
-                let placed = replica.place(Now::synchronised(at));
-                let again = placed.map(|state| StateRow {
-                    t_us: row.t_us,
-                    life: row.life,
-                    viewer: row.viewer,
-                    is_break: row.is_break,
-                    ..StateRow::new(at, EntityId(row.entity), StateKind::Placed, &state)
-                });
-                if again.is_some_and(|again| same_bits(&again, row)) {
-                    check.equal += 1;
-                } else {
-                    check.different += 1;
-                }
-            }
-        }
-    }
-    check
+    let mut checker = PlacedChecker::new(followed, vectors);
+    checker.see(states);
+    checker.check()
 }
 
-fn following(vector: &DrVector<Vec2>, at_us: i64) -> Replica<Vec2> {
-    let mut replica = Replica::new(Placement::Global);
+/// [`check_placed`] for states that come piece by piece: hours of them need not be in memory.
+#[derive(Debug)]
+pub struct PlacedChecker<'a> {
+    by_name: BTreeMap<(u32, i64), &'a VectorRow>,
+    next: std::iter::Peekable<std::slice::Iter<'a, FollowedRow>>,
+    replicas: BTreeMap<(u32, Option<u32>), Option<Replica<Vec2>>>,
+    horizon: Span,
+    check: PlacedCheck,
+}
+
+impl<'a> PlacedChecker<'a> {
+    /// Takes what viewers followed, and the DR vectors.
+    pub fn new(followed: &'a [FollowedRow], vectors: &'a [VectorRow]) -> Self {
+        let by_name = vectors.iter().map(|row| ((row.entity, row.generated_us), row)).collect();
+        let next = followed.iter().peekable();
+        let (replicas, horizon) = (BTreeMap::new(), Replica::<Vec2>::HORIZON);
+        Self { by_name, next, replicas, horizon, check: PlacedCheck::default() }
+    }
+
+    /// Sets how long the recorded viewers predicted before they froze. Default
+    /// [`Replica::HORIZON`].
+    pub fn with_horizon(mut self, horizon: Span) -> Self {
+        self.horizon = horizon;
+        self
+    }
+
+    /// Compares the next states.
+    pub fn see(&mut self, states: &[StateRow]) {
+        states.iter().filter(|row| row.kind == StateKind::Placed).for_each(|row| self.compare(row));
+    }
+
+    /// Returns the result up to here.
+    pub fn check(&self) -> PlacedCheck {
+        self.check
+    }
+
+    fn compare(&mut self, row: &StateRow) {
+        while let Some(change) = self.next.next_if(|change| change.t_us <= row.t_us) {
+            let vector = self.by_name.get(&(change.entity, change.generated_us)).map(|row| row.vector());
+            let replica = vector.map(|vector| following(&vector, change.t_us, self.horizon));
+            self.replicas.insert((change.entity, change.viewer), replica);
+        }
+        let Some(replica) = self.replicas.get(&(row.entity, row.viewer)).and_then(Option::as_ref) else {
+            self.check.unknown += 1;
+            return;
+        };
+        let at = SharedInstant::from_micros(row.t_us);
+        let placed = replica.place(Now::synchronised(at));
+        let again = placed.map(|state| StateRow {
+            t_us: row.t_us,
+            life: row.life,
+            viewer: row.viewer,
+            is_break: row.is_break,
+            ..StateRow::new(at, EntityId(row.entity), StateKind::Placed, &state)
+        });
+        if again.is_some_and(|again| same_bits(&again, row)) {
+            self.check.equal += 1;
+        } else {
+            self.check.different += 1;
+        }
+    }
+}
+
+fn following(vector: &DrVector<Vec2>, at_us: i64, horizon: Span) -> Replica<Vec2> {
+    let mut replica = Replica::new(Placement::Global).with_horizon(horizon);
     let at = SharedInstant::from_micros(at_us).max(vector.generated_at);
     replica.accept(vector, &Arrival::at(Now::synchronised(at)));
     replica
@@ -591,6 +659,28 @@ mod tests {
         assert!(before.iter().all(|object| !after.contains(object)), "a new epoch has new objects");
         let shown = publisher.recorded_at(later + Span::from_secs(5));
         assert!((shown - SharedInstant::from_millis(8_000)).abs() < Span::from_secs(2), "{shown:?}");
+    }
+
+    /// Frames stop for three seconds, as when a machine is busy.
+    #[test]
+    fn after_a_late_frame_every_tank_follows_its_newest_motion() {
+        let (states, _, vectors) = recorded();
+        let (mut publisher, mut session) =
+            (ReplayPublisher::new(RecordedMatch::new(&states, &vectors)), server());
+        let begin = SharedInstant::from_micros(1_800_000_000_000_777);
+        publisher.play(&mut session, begin).expect("there is room");
+        for millis in [17, 3_000, 3_017, 9_000] {
+            let now = begin + Span::from_millis(millis);
+            publisher.play(&mut session, now).expect("there is room");
+            let at_us = (now - publisher.shift()).as_micros();
+            let newest = publisher.recorded().newest_at(at_us);
+            assert!(!newest.is_empty());
+            for (entity, row) in newest {
+                let object = publisher.object(entity).expect("it is there");
+                let told = session.dispatcher().newest(object).expect("published").motion;
+                assert_eq!(told, row.vector::<Vec2>().motion, "after {millis} ms");
+            }
+        }
     }
 
     #[test]
