@@ -114,7 +114,8 @@ impl<'b, R: ChunkReader + 'static> TableReader<'b, R> {
             self.open_group()?;
         }
         let rows = self.rows_left.min(BATCH_ROWS);
-        self.budget.work((rows * self.empty.len() * 8) as u64)?;
+        // Rows without columns cost something too: a footer can claim any number of them.
+        self.budget.work((rows * (1 + self.empty.len()) * 8) as u64)?;
         let work_max = self.budget.work_left();
         self.work_left.store(work_max, Ordering::Relaxed);
         let mut table = self.empty_table();
@@ -409,6 +410,24 @@ mod tests {
         assert!(unpack(&packed, 10).is_err());
         assert!(unpack(&packed, 65 << 20).is_err());
         assert_eq!(unpack(&packed, 64 << 20).expect("its length").len(), 64 << 20);
+    }
+
+    /// A file of 46 bytes that says that it has no columns, and 2⁶² rows of them. The fuzzer found
+    /// one: without columns no work was counted, and the rows never ended.
+    #[test]
+    fn rows_without_columns_end() {
+        const ROWS: [u8; 9] = [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
+        // A file of version 1 with a schema of one element, which is named f and has no children.
+        let schema = [0x15, 2, 0x19, 0x1C, 0x48, 1, b'f', 0x15, 0, 0];
+        let group = [&[0x19, 0x0C, 0x16, 0, 0x16][..], &ROWS, &[0]].concat();
+        let footer = [&schema[..], &[0x16], &ROWS, &[0x19, 0x1C], &group, &[0]].concat();
+        let length = (footer.len() as u32).to_le_bytes();
+        let file = [MAGIC, &footer, &length, MAGIC].concat();
+        let budget = Budget::new(1 << 20, 64 << 20);
+        let mut reader = TableReader::open(Bytes::from(file), &budget).expect("a footer");
+        let batches = std::iter::from_fn(|| reader.next_batch().transpose());
+        let ended = batches.take(200).find_map(Result::err);
+        assert!(matches!(ended, Some(TableError::OverBudget(OverBudget::Work { .. }))), "{ended:?}");
     }
 
     #[test]
