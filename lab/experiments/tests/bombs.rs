@@ -90,6 +90,14 @@ fn parquet_of_many_words() -> Vec<u8> {
     with_huge_number(small_parquet(), &[0x4C, 0x15])
 }
 
+/// The same in a trace, whose notes and columns are in order.
+fn trace_of_many_words() -> Vec<u8> {
+    let mut trace = Trace::new(Metadata::new("walk", 7));
+    trace.states = vec![StateRow::default(); 2];
+    let states = to_files(&trace, "walk", TraceFormat::Parquet).expect("a trace").pop().expect("the states");
+    with_huge_number(states.bytes, &[0x4C, 0x15])
+}
+
 /// Says that its schema has 1 500 million columns: 12 GB.
 fn parquet_of_many_columns() -> Vec<u8> {
     let mut file = with_huge_number(small_parquet(), b"fairpath\x15");
@@ -181,11 +189,17 @@ fn list(path: &Path) -> Result<(), String> {
     said(dis_check::check(&bytes, "vectors.json"))
 }
 
+fn table(path: &Path) -> Result<(), String> {
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    said(Table::from_parquet(bytes))
+}
+
 /// A name, the file, its reader, and what the reader says.
 type Bomb = (&'static str, fn() -> Vec<u8>, Read, &'static str);
 
-const BOMBS: [Bomb; 10] = [
-    ("words.parquet", parquet_of_many_words, recording, "claims more words"),
+const BOMBS: [Bomb; 11] = [
+    ("words.parquet", parquet_of_many_words, table, "claims more words"),
+    ("trace-of-words.parquet", trace_of_many_words, recording, "claims more words"),
     ("columns.parquet", parquet_of_many_columns, recording, "claims more than it holds"),
     ("long-words.parquet", parquet_of_long_words, recording, "no column or note"),
     ("objects.json.gz", || repeated("[", &"{},".repeat(1 << 20), 341, "{}]"), list, "larger than 16 MiB"),
