@@ -11,6 +11,7 @@ use std::io::{BufRead, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -90,6 +91,7 @@ pub(super) struct FlightRecorder {
     trouble: Option<&'static str>,
     saved_at: Option<Instant>,
     unasked: u32,
+    saving: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -125,6 +127,7 @@ impl FlightRecorder {
             trouble: None,
             saved_at: None,
             unasked: 0,
+            saving: None,
         }
     }
 
@@ -179,7 +182,8 @@ impl FlightRecorder {
     ) {
         let late = self.framed_at.replace(Instant::now()).is_some_and(|before| before.elapsed() > LATE);
         if late {
-            self.trouble = Some("a frame was late");
+            // It may be late because of what went wrong before.
+            self.trouble.get_or_insert("a frame was late");
         }
         let t_us = (now - *self.zero.get_or_insert(now)).as_micros();
         self.begin_second(now);
@@ -320,23 +324,23 @@ impl FlightRecorder {
 
     /// Saves if there is a reason. Call it outside the session: it writes to the disk on a thread.
     pub(super) fn save_if_due(&mut self) {
+        // One at a time: each takes a copy.
+        if self.saving.as_ref().is_some_and(|saving| !saving.is_finished()) {
+            return;
+        }
         let is_asked = self.wish.swap(false, Ordering::Relaxed);
-        let trouble = self.trouble.take();
-        let why = match trouble {
-            _ if is_asked => "asked for",
-            // What follows from one trouble is in the recording of that one.
-            Some(why)
-                if self.unasked < UNASKED_SAVES_MAX
-                    && self.saved_at.is_none_or(|at| at.elapsed() >= self.keep) =>
-            {
-                self.unasked += 1;
-                why
-            }
-            _ => return,
-        };
+        // Trouble soon after a save waits: the next one still has all that led to it.
+        let is_due =
+            self.unasked < UNASKED_SAVES_MAX && self.saved_at.is_none_or(|at| at.elapsed() >= self.keep);
+        if !is_asked && (self.trouble.is_none() || !is_due) {
+            return;
+        }
+        let trouble = self.trouble.take().filter(|_| !is_asked);
+        self.unasked += u32::from(trouble.is_some());
+        let why = trouble.unwrap_or("asked for");
         self.saved_at = Some(Instant::now());
         let (trace, folder, name) = (self.trace(), self.folder.clone(), name_of_now());
-        std::thread::spawn(move || say(save(&trace, &folder, &name), why));
+        self.saving = Some(std::thread::spawn(move || say(save(&trace, &folder, &name), why)));
     }
 
     /// Saves before the process ends with an error.
@@ -356,9 +360,14 @@ impl FlightRecorder {
     }
 }
 
-/// A panic on this thread unwinds through the loop of the server: what was kept is saved.
+/// Waits for a save that has begun. A panic on this thread unwinds through the loop of the server:
+/// what was kept is saved.
 impl Drop for FlightRecorder {
     fn drop(&mut self) {
+        if let Some(saving) = self.saving.take() {
+            // If it panicked, it has said so.
+            let _ = saving.join();
+        }
         if std::thread::panicking() {
             self.save_at_end("the server panicked");
         }
