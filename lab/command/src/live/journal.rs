@@ -3,7 +3,7 @@
 //! It is written as it goes, in [segments](fairpath_experiments::segments): a process that is killed
 //! leaves a recording, and hours take no more memory than seconds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -101,6 +101,10 @@ const WAITING_ROWS_MAX: usize = 1 << 18;
 
 /// An entity that was not seen for longer than this was away.
 const GAP: Span = Span::from_millis(250);
+
+/// An entity that was not seen for longer than this is forgotten. If it comes back, its newest DR
+/// vector is recorded again, which no reader minds.
+const FORGOTTEN_AFTER: Span = Span::from_secs(10);
 
 impl TraceRecorder {
     pub(crate) fn begin(
@@ -218,10 +222,22 @@ impl TraceRecorder {
             return self.stop(problem);
         }
         match self.segments.put(std::mem::take(&mut self.part)) {
-            Ok(()) => self.part_due = Instant::now() + SEGMENT_EVERY,
+            Ok(()) => {
+                self.part_due = Instant::now() + SEGMENT_EVERY;
+                self.forget();
+            }
             Err(part) if part.states.len() > WAITING_ROWS_MAX => self.stop(self.segments.too_slow()),
             Err(part) => self.part = *part,
         }
+    }
+
+    /// Forgets entities and viewers that are gone, so that a server of days knows those of now.
+    fn forget(&mut self) {
+        let newest = self.last.values().map(|(at, _)| *at).max().unwrap_or(0);
+        self.last.retain(|_, (at, _)| newest - *at <= FORGOTTEN_AFTER.as_micros());
+        let known: BTreeSet<u32> = self.last.keys().map(|(entity, ..)| *entity).collect();
+        self.followed.retain(|(entity, _), _| known.contains(entity));
+        self.vectors.retain(|entity, _| known.contains(entity));
     }
 
     fn stop(&mut self, problem: SegmentError) {

@@ -34,10 +34,11 @@ const EXAMPLES: &str = "\
 Examples:
   fairpath record seen.parquet --pin 5f…e1 --for 60s
 
-A watcher knows only what it receives: all its states are `placed`. To record the truth too, use `fairpath serve --out`
-or `fairpath bots --out`.
-A recording is written as it goes: if the program is killed, every command reads NAME.parquet up to the last seconds,
-and `fairpath lab join NAME.parquet` completes it. If the disk is full, the recording stops and what is there is kept.
+A watcher knows only what it receives: all its states are `placed`. To record the truth too, use `fairpath serve \
+--out` or `fairpath bots --out`.
+A recording is written as it goes: if the program is killed, every command reads NAME.parquet up to the last \
+seconds, and `fairpath lab join NAME.parquet` completes it. If the disk is full, the recording stops and what is \
+there is kept.
 Exit code: 0 done, 2 bad input, no server answered, or the recording stopped early.";
 
 impl Arguments {

@@ -124,8 +124,8 @@ Examples:
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
   fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends'
 
-Native clients and browsers use the same port. The server prints its fingerprint for `fairpath bots --pin` and
-`fairpath play --pin`. A recording (--out) has the truth of the server's own tanks, where the server places all
+Native clients and browsers use the same port. The server prints its fingerprint for `fairpath bots --pin` and \
+`fairpath play --pin`. A recording (--out) has the truth of the server's own tanks, where the server places all \
 tanks, and their DR vectors. It is written as it goes: a server that is killed leaves a recording that can be read.
 With --keep the last seconds are saved when something goes wrong; `fairpath replay` and the page show them.
 Exit code: 0 done, 2 bad input, or the recording stopped early.";
