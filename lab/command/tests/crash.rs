@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use fairpath::random::Random;
 use fairpath_eval::budget::Budget;
+use fairpath_eval::recording::{Source, read};
 use fairpath_experiments::files::open_recording;
 use fairpath_experiments::segments::{STATES, closed, folder_beside, folder_of, read_table};
 use fairpath_experiments::trace::TraceRow;
 use fairpath_games::online::check_placed;
-use fairpath_page::scene::{File, scene};
 use fairpath_sim::trace::{FollowedRow, ReceiptRow, StateRow, VectorRow};
 
 /// Recordings that are killed. `FAIRPATH_KILLS=50` kills fifty, as `cargo xtask test --full` does.
@@ -293,10 +293,9 @@ fn the_last_seconds_are_saved_at_a_signal_and_open_everywhere() {
     let said: serde_json::Value = serde_json::from_str(&said).expect("JSON");
     assert!(code == Some(0) && said["equal"].as_u64() > Some(0), "{said}");
     open_recording(&path).expect("the laboratory reads it");
-    // The page's time machine: any moment of what was saved can be looked at.
+    // As the page does when the file is dropped onto it; `lab/page` tests the rest.
     let bytes = std::fs::read(&path).expect("a file");
-    let mut page = scene("guess", 1).expect("the scene");
-    page.read(File { name: "flight.csv", bytes: &bytes }, None).expect("the page reads it");
+    read(Source { name: "flight.csv", bytes: &bytes }, None).expect("the page reads it");
     drop(bots);
     server.signal("-INT");
     assert_eq!(server.end().0, Some(0));

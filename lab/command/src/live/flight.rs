@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{BufRead, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -92,6 +92,7 @@ pub(super) struct FlightRecorder {
     saved_at: Option<Instant>,
     unasked: u32,
     saving: Option<JoinHandle<()>>,
+    said: Arc<Mutex<Option<String>>>,
 }
 
 #[derive(Debug)]
@@ -128,6 +129,7 @@ impl FlightRecorder {
             saved_at: None,
             unasked: 0,
             saving: None,
+            said: Arc::new(Mutex::new(None)),
         }
     }
 
@@ -340,7 +342,16 @@ impl FlightRecorder {
         let why = trouble.unwrap_or("asked for");
         self.saved_at = Some(Instant::now());
         let (trace, folder, name) = (self.trace(), self.folder.clone(), name_of_now());
-        self.saving = Some(std::thread::spawn(move || say(save(&trace, &folder, &name), why)));
+        let said = Arc::clone(&self.said);
+        self.saving = Some(std::thread::spawn(move || {
+            let line = say(save(&trace, &folder, &name), why);
+            *said.lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
+        }));
+    }
+
+    /// Returns what was printed about the last save. A status screen clears the terminal.
+    pub(super) fn said(&self) -> Option<String> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Saves before the process ends with an error.
@@ -387,7 +398,8 @@ fn save(trace: &Trace, folder: &Path, name: &str) -> Result<PathBuf, String> {
     Ok(folder.join(format!("{name}.csv")))
 }
 
-fn say(saved: Result<PathBuf, String>, why: &str) {
+/// Prints what came of a save, and returns it.
+fn say(saved: Result<PathBuf, String>, why: &str) -> String {
     let line = match saved {
         Ok(path) => {
             format!("{why}: saved {}; see it with `fairpath replay {}`", path.display(), path.display())
@@ -396,4 +408,5 @@ fn say(saved: Result<PathBuf, String>, why: &str) {
     };
     // A closed stderr is no error.
     let _ = writeln!(std::io::stderr(), "{line}");
+    line
 }

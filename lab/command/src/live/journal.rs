@@ -140,6 +140,11 @@ impl TraceRecorder {
         self.stopped.is_some()
     }
 
+    /// Returns why it has stopped before the end.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.stopped.as_ref().map(SegmentError::to_string)
+    }
+
     /// How far off the shared clock is said to be at most.
     pub(crate) fn clock(&mut self, now: Now, stated: Option<Span>) {
         if let (Timestamps::Machine(watch), Some(stated)) = (&mut self.stamp, stated) {

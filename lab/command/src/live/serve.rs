@@ -171,7 +171,14 @@ impl Arguments {
             flight.iter_mut().for_each(FlightRecorder::save_if_due);
             tally.look(&server, &screen);
             presence.iter_mut().for_each(AnnouncedServer::look);
-            screen.draw(|| tally.as_screen(&server));
+            screen.draw(|| {
+                let said = [
+                    journal.as_ref().and_then(TraceRecorder::problem),
+                    flight.as_ref().and_then(FlightRecorder::said),
+                ];
+                let said: String = said.into_iter().flatten().map(|line| format!("\n{line}\n")).collect();
+                tally.as_screen(&server) + &said
+            });
             pace.wait();
         }
         let said = if self.reporting.json {
