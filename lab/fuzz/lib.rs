@@ -3,6 +3,7 @@
 pub mod bzflag;
 pub mod dis;
 pub mod play;
+pub mod readers;
 pub mod sealed;
 pub mod speech;
 

@@ -29,6 +29,7 @@ const CHECKS: &[Check] = &[
     Check { name: "a game from `cargo xtask new`", run: crate::new::check },
     Check { name: "each feature of fairpath-net alone", run: features_alone },
     Check { name: "DIS PDUs beside npm's open-dis", run: crate::peers::open_dis },
+    Check { name: "fifty recordings, killed", run: kill_recordings },
     Check { name: "campaign, 2000 seeds", run: || all_of(crate::sim(&words(["--seeds", "2000"]))) },
     Check { name: "the book, rendered by mdBook", run: || all_of(crate::book::steps()) },
     Check { name: "cargo check for Windows", run: || check_for("x86_64-pc-windows-gnu") },
@@ -77,6 +78,13 @@ fn features_alone() -> CheckResult {
             .named(&format!("fairpath-net with feature {feature:?} alone"))
     };
     all_of(FEATURES.iter().map(check).collect())
+}
+
+/// Kills fifty recordings at random instants; the ordinary tests kill six.
+fn kill_recordings() -> CheckResult {
+    let test = "recordings_that_are_killed_at_random_instants_are_readable";
+    let kill = cargo(["test", "--package", "fairpath-command", "--test", "crash", test]);
+    all_of(vec![kill.env("FAIRPATH_KILLS", "50").named("fifty recordings, killed")])
 }
 
 /// Compiles the published crates for another system, without linking. `fairpath-net` needs a C

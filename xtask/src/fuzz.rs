@@ -12,8 +12,11 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Cdebug-assertions -Coverflow-checks";
 
-/// The longest input: one and a half datagrams, for sequences of them.
-const BYTES_MAX: &str = "-max_len=2000";
+/// The longest input: one and a half datagrams, for sequences of them. A file or a request may be
+/// as long as the longest request that the page's server reads.
+fn bytes_max(name: &str) -> &'static str {
+    if name.starts_with("read_") { "-max_len=8192" } else { "-max_len=2000" }
+}
 
 /// `cargo xtask fuzz [SECS] [TARGET]`, or `--list`.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
@@ -56,7 +59,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
 
 fn with_cargo_fuzz(name: &str, limit: &str) -> TaskStep {
     // libFuzzer's flags are unstable; this lets a stable toolchain use them.
-    let run = cargo(["fuzz", "run", name, "--", limit, BYTES_MAX]).env("RUSTC_BOOTSTRAP", "1");
+    let run = cargo(["fuzz", "run", name, "--", limit, bytes_max(name)]).env("RUSTC_BOOTSTRAP", "1");
     run.named(&format!("fuzz {name}"))
 }
 
@@ -76,7 +79,7 @@ fn by_hand(name: &str, limit: &str, host: &str) -> TaskStep {
         let _ = std::fs::create_dir_all(folder);
     }
     let found = format!("-artifact_prefix={found}/");
-    program(&binary, [limit, BYTES_MAX, &found, &corpus]).named(&format!("fuzz {name}"))
+    program(&binary, [limit, bytes_max(name), &found, &corpus]).named(&format!("fuzz {name}"))
 }
 
 /// Returns the target triple of this machine.

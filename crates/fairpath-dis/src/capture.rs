@@ -5,7 +5,7 @@
 //! either byte order, with microseconds or nanoseconds.
 
 use std::fmt::{self, Display, Formatter};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::SocketAddrV4;
 
 /// A datagram of a recording.
@@ -31,6 +31,10 @@ pub enum CaptureError {
     NextGeneration,
     /// A link layer that is not supported.
     LinkType(u32),
+    /// A packet that claims more than [`PACKET_BYTES_MAX`] bytes.
+    LongPacket(u32),
+    /// The file could not be read.
+    Unreadable(io::ErrorKind),
 }
 
 impl Display for CaptureError {
@@ -48,6 +52,12 @@ impl Display for CaptureError {
                     "packets of link type {number}; Ethernet, Linux cooked, loopback and raw IP are read"
                 )
             }
+            Self::LongPacket(length) => write!(
+                f,
+                "a packet that claims {length} bytes, where at most {PACKET_BYTES_MAX} are possible; the file is \
+                 broken: record it again"
+            ),
+            Self::Unreadable(kind) => write!(f, "cannot be read ({kind}); check the file"),
         }
     }
 }
@@ -118,42 +128,105 @@ fn checksum(header: &[u8; 20]) -> u16 {
     !((folded & 0xFFFF) + (folded >> 16)) as u16
 }
 
+/// The longest packet of a recording: what tcpdump and Wireshark capture of one at most.
+pub const PACKET_BYTES_MAX: u32 = 1 << 18;
+
 /// Returns the UDP datagrams of a recording. Other packets, fragments and a cut end are skipped.
+///
+/// All of it is in memory; [`Reader`] keeps one packet.
 pub fn read(file: &[u8]) -> Result<Vec<Recorded>, CaptureError> {
-    let header = file.get(..24).ok_or(CaptureError::Format)?;
-    let magic: [u8; 4] = [header[0], header[1], header[2], header[3]];
-    let (is_little, is_ns) = match (u32::from_le_bytes(magic), u32::from_be_bytes(magic)) {
-        (MAGIC_US, _) => (true, false),
-        (MAGIC_NS, _) => (true, true),
-        (_, MAGIC_US) => (false, false),
-        (_, MAGIC_NS) => (false, true),
-        (0x0A0D_0D0A, _) => return Err(CaptureError::NextGeneration),
-        _ => return Err(CaptureError::Format),
-    };
-    let word = |bytes: &[u8], at: usize| {
-        let it = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-        if is_little { u32::from_le_bytes(it) } else { u32::from_be_bytes(it) }
-    };
-    let link = word(header, 20) & 0xFFFF;
-    if !matches!(link, 0 | 1 | 101 | 108 | 113 | 228 | 276) {
-        return Err(CaptureError::LinkType(link));
+    Reader::new(file)?.collect()
+}
+
+/// Reads the UDP datagrams of a recording one by one, so that a recording of hours takes as much
+/// memory as a packet. Other packets, fragments and a cut end are skipped.
+#[derive(Debug)]
+pub struct Reader<R: Read> {
+    input: R,
+    is_little: bool,
+    is_ns: bool,
+    link: u32,
+    packet: Vec<u8>,
+    is_over: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the header of the file. Give it a buffered input.
+    pub fn new(mut input: R) -> Result<Self, CaptureError> {
+        let mut header = Vec::with_capacity(24);
+        input.by_ref().take(24).read_to_end(&mut header).map_err(CaptureError::unreadable)?;
+        let magic = *header.first_chunk::<4>().ok_or(CaptureError::Format)?;
+        let (is_little, is_ns) = match (u32::from_le_bytes(magic), u32::from_be_bytes(magic)) {
+            (MAGIC_US, _) => (true, false),
+            (MAGIC_NS, _) => (true, true),
+            (_, MAGIC_US) => (false, false),
+            (_, MAGIC_NS) => (false, true),
+            (0x0A0D_0D0A, _) => return Err(CaptureError::NextGeneration),
+            _ => return Err(CaptureError::Format),
+        };
+        if header.len() < 24 {
+            return Err(CaptureError::Format);
+        }
+        let link = word(&header, 20, is_little) & 0xFFFF;
+        if !matches!(link, 0 | 1 | 101 | 108 | 113 | 228 | 276) {
+            return Err(CaptureError::LinkType(link));
+        }
+        Ok(Self { input, is_little, is_ns, link, packet: Vec::new(), is_over: false })
     }
-    let mut found = Vec::new();
-    let mut rest = &file[24..];
-    while let Some(record) = rest.get(..16) {
-        let (secs, fraction, length) = (word(record, 0), word(record, 4), word(record, 8) as usize);
-        let Some(packet) = rest.get(16..).and_then(|rest| rest.get(..length)) else { break };
-        rest = &rest[16 + length..];
-        let us = i64::from(if is_ns { fraction / 1000 } else { fraction });
-        let unix_us = i64::from(secs) * 1_000_000 + us;
-        found.extend(ip_packet(packet, link).and_then(udp).map(|(from, to, bytes)| Recorded {
-            unix_us,
-            from,
-            to,
-            bytes: bytes.to_vec(),
-        }));
+
+    /// Reads the next record into `packet`. Returns its time, or `None` at the end.
+    fn next_packet(&mut self) -> Result<Option<i64>, CaptureError> {
+        if !self.take(16)? {
+            return Ok(None);
+        }
+        let number = |at| word(&self.packet, at, self.is_little);
+        let (secs, fraction, length) = (number(0), number(4), number(8));
+        if length > PACKET_BYTES_MAX {
+            return Err(CaptureError::LongPacket(length));
+        }
+        let us = i64::from(if self.is_ns { fraction / 1000 } else { fraction });
+        Ok(self.take(length)?.then_some(i64::from(secs) * 1_000_000 + us))
     }
-    Ok(found)
+
+    /// Reads so many bytes into `packet`. Returns whether all were there.
+    fn take(&mut self, length: u32) -> Result<bool, CaptureError> {
+        self.packet.clear();
+        let read = self.input.by_ref().take(length.into()).read_to_end(&mut self.packet);
+        Ok(read.map_err(CaptureError::unreadable)? == length as usize)
+    }
+
+    fn next_datagram(&mut self) -> Result<Option<Recorded>, CaptureError> {
+        while let Some(unix_us) = self.next_packet()? {
+            if let Some((from, to, bytes)) = ip_packet(&self.packet, self.link).and_then(udp) {
+                return Ok(Some(Recorded { unix_us, from, to, bytes: bytes.to_vec() }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Result<Recorded, CaptureError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let next = self.next_datagram().transpose();
+        self.is_over = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+impl CaptureError {
+    fn unreadable(error: io::Error) -> Self {
+        Self::Unreadable(error.kind())
+    }
+}
+
+fn word(bytes: &[u8], at: usize, is_little: bool) -> u32 {
+    let it = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+    if is_little { u32::from_le_bytes(it) } else { u32::from_be_bytes(it) }
 }
 
 /// Returns the IPv4 packet in a frame of this link type.
@@ -226,5 +299,37 @@ mod tests {
         assert_eq!(read(&file).unwrap(), [datagram(1)]);
         assert_eq!(read(&[0x0A, 0x0D, 0x0D, 0x0A].repeat(10)), Err(CaptureError::NextGeneration));
         assert_eq!(read(b"GIF89a"), Err(CaptureError::Format));
+    }
+
+    /// Endless packets of one recording, and a packet that claims four gigabytes: neither takes
+    /// more memory than a packet.
+    #[test]
+    fn a_recording_is_read_packet_by_packet() {
+        let mut file = Vec::new();
+        Writer::new(&mut file).unwrap().write(&datagram(1)).unwrap();
+        let (header, record) = file.split_at(24);
+        let endless = header.chain(Endless { record, at: 0 });
+        let mut reader = Reader::new(endless).unwrap();
+        assert_eq!(reader.by_ref().take(100_000).filter(|it| *it == Ok(datagram(1))).count(), 100_000);
+        assert!(reader.packet.capacity() < 4 * record.len(), "{}", reader.packet.capacity());
+        file[24 + 8..24 + 12].copy_from_slice(&u32::MAX.to_le_bytes());
+        let mut reader = Reader::new(&file[..]).unwrap();
+        assert_eq!(reader.next(), Some(Err(CaptureError::LongPacket(u32::MAX))));
+        assert_eq!((reader.next(), reader.packet.capacity() < 1000), (None, true));
+    }
+
+    struct Endless<'a> {
+        record: &'a [u8],
+        at: usize,
+    }
+
+    impl Read for Endless<'_> {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            for byte in to.iter_mut() {
+                *byte = self.record[self.at];
+                self.at = (self.at + 1) % self.record.len();
+            }
+            Ok(to.len())
+        }
     }
 }

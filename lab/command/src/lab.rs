@@ -11,7 +11,7 @@ use fairpath_experiments::experiment::{Experiment, ExperimentGroup, Progress, Ru
 use fairpath_experiments::index::{self, IndexEntry};
 use fairpath_experiments::record::TanksMatch;
 use fairpath_experiments::run::RunError;
-use fairpath_experiments::{experiments, run};
+use fairpath_experiments::{experiments, run, segments};
 use fairpath_games::GameChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -31,6 +31,16 @@ pub(crate) enum Command {
     Run(Box<RunArguments>),
     /// Play a match of bots and write it to a file that `lab run --motion` reads
     Record(RecordArguments),
+    /// Complete a live recording whose program was killed
+    #[command(after_help = "Example:\n  fairpath lab join seen.parquet\n\n\
+        `fairpath record`, `serve --out` and `bots --out` write segments to FILE.segments and join them at their end. \
+        Commands that read recordings read segments too; this one makes a single file of them.\n\n\
+        Exit code: 0 done, 2 bad input.")]
+    Join {
+        /// The file that the recording should have become: NAME.parquet or NAME.csv
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Compare schedulers: accuracy, fairness and cost
     Fairness(Box<FairnessArguments>),
     /// Score predictors on recordings: where will players be in 0.3 to 2.1 s?
@@ -174,6 +184,15 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     match command {
         Command::Run(run) => run.execute(),
         Command::Record(record) => record.execute(),
+        Command::Join { file } => {
+            if segments::folder_beside(&file).is_none() {
+                let fix = "there is no FILE.segments beside it; pass the file that the recording should have become";
+                return Err(BadInput::of("join", &file.display().to_string(), fix));
+            }
+            let written = segments::join(&file)?;
+            eprintln!("joined {} states in {}", written.states, file.display());
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Fairness(fairness) => fairness.execute(),
         Command::Eval(eval) => eval.execute(),
         Command::Packets(packets) => packets.execute(),

@@ -1,6 +1,6 @@
 //! `fairpath`: runs experiments on dead reckoning, records matches for them, plays games under
-//! delay, serves games over real sockets, runs and queries a lobby, impairs a network, and connects
-//! DIS networks.
+//! delay, serves games and recorded matches over real sockets, runs and queries a lobby, impairs a
+//! network, and connects DIS networks.
 //!
 //! Glue only: it parses the command line, opens files, calls the laboratory, a session or the
 //! middleman, and prints. Exit codes: 0 done, 1 a claim (with `--strict`) or a check did not hold,
@@ -63,6 +63,8 @@ enum Command {
     Bots(Box<live::bots::Arguments>),
     /// Watch a tank server and record where its tanks are placed
     Record(Box<live::record::Arguments>),
+    /// Serve a recorded match again, from any instant and at any speed
+    Replay(Box<live::replay::Arguments>),
     /// Run a lobby, where servers and peers announce themselves and clients find them
     Lobby(Box<live::lobby::Arguments>),
     /// List the servers of a lobby, with their round trips
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => arguments.execute(),
         Command::Bots(arguments) => arguments.execute(),
         Command::Record(arguments) => arguments.execute(),
+        Command::Replay(arguments) => arguments.execute(),
         Command::Lobby(arguments) => arguments.execute(),
         Command::Servers(arguments) => arguments.execute(),
         Command::Play(command) => play::execute(command),

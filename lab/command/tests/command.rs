@@ -182,7 +182,7 @@ fn what_cannot_be_recorded_is_one_line() {
         (&["tanks", "--seconds", "0"], "nothing to record; pass --seconds and --players of 1 or more"),
         (
             &["tanks", "--seconds", "9999"],
-            "too long to be read again; with so many players record at most 3495 seconds",
+            "too long to be read again; with so many players record at most 1916 seconds",
         ),
     ];
     for (arguments, expected) in cases {

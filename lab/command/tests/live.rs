@@ -262,7 +262,14 @@ fn what_is_wrong_is_said_in_one_line() {
     let lobby = ["serve", "--lobby", "127.0.0.1:9", "--lobby-pin", &nobody];
     let unnamed = [&lobby[..], &["--name", ""]].concat();
     let unequal = [&lobby[..], &["--attribute", "dunes"]].concat();
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 22] = [
+        (&["replay", "nowhere.parquet"], "nowhere.parquet: no such file; check the path"),
+        (&["replay", "Cargo.toml"], "Cargo.toml: a recording ends in .parquet or .csv"),
+        (&["replay", "nowhere.parquet", "--speed", "0"], "--speed 0: give 0.01 to 100"),
+        (&["replay", "nowhere.parquet", "--from", "nan"], "--from NaN: give seconds"),
+        (&["replay", "nowhere.parquet", "--check"], "nowhere.parquet: no such file; check the path"),
+        (&["lab", "join", "nowhere.parquet"], "there is no FILE.segments beside it"),
+        (&["serve", "--keep", "0s"], "--keep 0s: give 1s to 600s"),
         (&unnamed, "--name or --attribute"),
         (&unequal, "--attribute dunes: give KEY=VALUE"),
         (&["serve", "--lobby", "nowhere", "--lobby-pin", &nobody], "--lobby nowhere"),

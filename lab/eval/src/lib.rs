@@ -3,6 +3,7 @@
 //! Pure functions, so that the laboratory, a test and a browser page compute the same bits from the
 //! same file.
 //!
+//! - [`budget`]: how much memory and work one file may cost
 //! - [`laps`]: predictors on laps, each lap predicted by what the other laps taught
 //! - [`recording`]: recorded motion, cut into clean stretches
 //! - [`play`]: the same at 60 ticks a second, as predictors see it
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "not published: names that explain themselves need no comment")]
 
+pub mod budget;
 pub mod candidates;
 pub mod evaluate;
 pub mod laps;

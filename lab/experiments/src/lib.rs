@@ -92,6 +92,7 @@ pub mod record;
 mod report;
 pub mod results;
 pub mod run;
+pub mod segments;
 pub mod table;
 pub mod trace;
 pub mod truth;

@@ -9,7 +9,6 @@ use fairpath_sim::trace::Trace;
 
 use crate::experiment::Progress;
 use crate::files::{OutputError, check_writable, parent_of, write_together};
-use crate::table::ROWS_MAX;
 use crate::trace::{TraceFormat, TraceTableError, to_files};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +51,15 @@ pub enum RecordError {
     Output(OutputError),
 }
 
+/// The rows of the longest match: as many as every command reads within its
+/// [memory](fairpath_eval::budget::MEMORY_BYTES_MAX), a shot for each tank included.
+pub const ROWS_MAX: u32 = 2_300_000;
+
 impl TanksMatch {
     /// As long as [`ROWS_MAX`] has room for every tank and, as the default rules are, a shot each.
     pub fn secs_max(&self) -> u32 {
         let rows_per_sec = 2 * self.players.clamp(1, TANKS_MAX) * TICK_RATE.as_hz();
-        ROWS_MAX as u32 / rows_per_sec
+        ROWS_MAX / rows_per_sec
     }
 
     /// Plays the match to its end, one step of progress per second.

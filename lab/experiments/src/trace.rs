@@ -6,13 +6,15 @@
 //! | `NAME.inputs.…` | what players did |
 //! | `NAME.sends.…`, `NAME.receipts.…` | what travelled, if anything did |
 //! | `NAME.followed.…` | which DR vector was reckoned by, if that was written down |
+//! | `NAME.vectors.…` | the DR vectors themselves, if they were written down |
 //! | `NAME.metadata.csv` | about the run: one row; Parquet keeps it as notes in every table instead |
 
 use std::path::Path;
 
 use fairpath_sim::csv::CsvError;
 use fairpath_sim::trace::{
-    FollowedRow, InputRow, Metadata, ReceiptKind, ReceiptRow, SendRow, StateKind, StateRow, Trace,
+    FollowedRow, InputRow, Metadata, ModelKind, ReceiptKind, ReceiptRow, SendRow, StateKind, StateRow, Trace,
+    VectorRow,
 };
 
 use crate::files::OutputFile;
@@ -56,6 +58,9 @@ pub fn to_files(trace: &Trace, name: &str, format: TraceFormat) -> Result<Vec<Ou
     if !trace.followed.is_empty() {
         files.push(file(name, ".followed", &trace.followed, &trace.metadata, format)?);
     }
+    if !trace.vectors.is_empty() {
+        files.push(file(name, ".vectors", &trace.vectors, &trace.metadata, format)?);
+    }
     if format == TraceFormat::Csv {
         let bytes = trace.metadata.to_csv()?.into_bytes();
         files.push(OutputFile { name: format!("{name}.metadata.csv"), bytes });
@@ -89,8 +94,14 @@ pub fn read_followed(parquet: Vec<u8>) -> Result<Vec<FollowedRow>, TraceTableErr
     FollowedRow::from_table(&Table::from_parquet(parquet)?)
 }
 
+/// Checks that a table has the columns of a row, with the right kinds. It may be empty.
+pub fn check_columns<R: TraceRow>(table: &Table) -> Result<(), TraceTableError> {
+    R::from_table(table).map(drop)
+}
+
 pub trait TraceRow: Sized {
     fn to_text(rows: &[Self]) -> Result<String, CsvError>;
+    fn from_text(bytes: &[u8]) -> Result<Vec<Self>, CsvError>;
     /// The rows as columns, with the run's metadata as notes.
     fn to_table(rows: &[Self], metadata: &Metadata) -> Result<Table, TraceTableError>;
     fn from_table(table: &Table) -> Result<Vec<Self>, TraceTableError>;
@@ -162,7 +173,7 @@ macro_rules! words {
     )+};
 }
 
-words!(StateKind, ReceiptKind);
+words!(StateKind, ReceiptKind, ModelKind);
 
 /// The fields of a row, in the order of its columns.
 macro_rules! rows {
@@ -170,6 +181,10 @@ macro_rules! rows {
         impl TraceRow for $row {
             fn to_text(rows: &[Self]) -> Result<String, CsvError> {
                 Self::to_csv(rows)
+            }
+
+            fn from_text(bytes: &[u8]) -> Result<Vec<Self>, CsvError> {
+                Self::from_csv(bytes)
             }
 
             fn to_table(rows: &[Self], metadata: &Metadata) -> Result<Table, TraceTableError> {
@@ -194,6 +209,10 @@ rows! {
     SendRow { t_us, sender, receiver, entity, life, generation, generated_us, packet, bytes }
     ReceiptRow { t_us, receiver, sender, entity, life, generation, sent_us, packet, kind, known_us }
     FollowedRow { t_us, viewer, entity, life, generated_us }
+    VectorRow {
+        t_us, entity, life, generation, generated_us, model, x, y, z, vx, vy, vz, ax, ay, az, heading, speed,
+        turn_rate, climb_rate, climb_acceleration,
+    }
     InputRow { t_us, player, entity, sequence, buttons, axis_0, axis_1, axis_2, axis_3 }
 }
 

@@ -191,7 +191,7 @@ fn what_cannot_be_recorded_is_refused_before_the_first_tick() {
         (TanksMatch { boxes: 129, ..MATCH }, "too many boxes; pass --boxes of 128 or fewer"),
         (
             TanksMatch { secs: 100_000, ..MATCH },
-            "too long to be read again; with so many players record at most 6990 seconds",
+            "too long to be read again; with so many players record at most 3833 seconds",
         ),
         (TanksMatch { players: 0, ..MATCH }, "nothing to record; pass --seconds and --players of 1 or more"),
     ];

@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One file of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub struct PageServer {
     listens: Option<JoinHandle<()>>,
 }
 
-/// Time limit for a browser to send its request, and to read the answer. Ten seconds: a page of a
-/// megabyte over a bad link.
+/// Time limit for a browser to send its whole request, and for each piece of the answer. Ten
+/// seconds: a page of a megabyte over a bad link.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Connections at once. Browsers open six each; connections beyond this are closed at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -93,7 +93,6 @@ fn accept_all(listener: &TcpListener, files: &Arc<Vec<PageFile>>, is_over: &Atom
 }
 
 fn answer(mut stream: TcpStream, files: &[PageFile]) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let request = read_request(&mut stream)?;
     let (head, body) = respond(&request, files);
@@ -102,11 +101,19 @@ fn answer(mut stream: TcpStream, files: &[PageFile]) -> io::Result<()> {
     stream.flush()
 }
 
-/// Reads the request up to the empty line.
+/// Reads the request up to the empty line, within [`PATIENCE`] in all: a browser that sends a byte
+/// now and then must not keep its place.
 fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let until = Instant::now() + PATIENCE;
     let mut request = Vec::new();
     let mut part = [0; 1024];
     while !request.windows(4).any(|four| four == b"\r\n\r\n") && request.len() < REQUEST_BYTES_MAX {
+        let left = until.saturating_duration_since(Instant::now());
+        // Zero is no limit to the system.
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         match stream.read(&mut part)? {
             0 => break,
             count => request.extend_from_slice(&part[..count]),
@@ -115,8 +122,8 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(request)
 }
 
-/// The head and the body of the answer.
-fn respond<'a>(request: &[u8], files: &'a [PageFile]) -> (String, &'a [u8]) {
+/// Returns the head and the body of the answer to a request, whatever its bytes are.
+pub fn respond<'a>(request: &[u8], files: &'a [PageFile]) -> (String, &'a [u8]) {
     let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let line = std::str::from_utf8(line).unwrap_or_default();
     let mut words = line.split(' ');

@@ -1,10 +1,13 @@
 // Files that a user drops or chooses: recordings, plain or gzipped, each with its breaks.
 
-// A recording of hours takes tens of megabytes. A larger file does not fit into the page's memory.
-const BYTES_MAX = 400e6;
+// A recording of an hour takes tens of megabytes. More text does not fit into the page's memory beside what is read
+// from it, which the reader limits itself.
+const BYTES_MAX = 200e6;
+const tooLarge = (file) => new Error(`${file.name}: larger than ${BYTES_MAX / 1e6} MB unpacked; choose a shorter part of the recording`);
 
 // Returns the bytes of a file and its name without .gz; throws a message if it cannot be read.
 export async function open(file) {
+  if (file.size > BYTES_MAX) throw tooLarge(file);
   if (!file.name.endsWith(".gz")) return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   const name = file.name.slice(0, -3);
   const parts = [];
@@ -20,7 +23,7 @@ export async function open(file) {
   } catch {
     throw new Error(`${file.name}: cannot unpack it; compress it with gzip, or choose the plain file`);
   }
-  if (size > BYTES_MAX) throw new Error(`${file.name}: larger than ${BYTES_MAX / 1e6} MB unpacked; choose a shorter part of the recording`);
+  if (size > BYTES_MAX) throw tooLarge(file);
   return { name, bytes: new Uint8Array(await new Blob(parts).arrayBuffer()) };
 }
 

@@ -1,12 +1,18 @@
 //! The evaluator for recordings that are dropped onto the page: `fairpath lab eval` in a browser.
 
+use fairpath_eval::budget::Budget;
 use fairpath_eval::candidates::{MatchSetup, all};
 use fairpath_eval::evaluate::{Question, Summary, score};
 use fairpath_eval::play::Play;
-use fairpath_eval::recording;
+use fairpath_eval::recording::{self, Problem};
 
 use crate::guess::HORIZONS;
 use crate::scene::File;
+
+/// What a recording may take in the page, beside its text, and how much text there may be. 192 MiB:
+/// 25 minutes of ten tanks at 60 Hz, or of eight players on a telephone.
+const MEMORY_BYTES_MAX: u64 = 192 << 20;
+const WORK_BYTES_MAX: u64 = 256 << 20;
 
 /// A recording, and the question that predictors answer about it.
 pub struct RecordingEvaluation {
@@ -51,7 +57,15 @@ impl RecordingEvaluation {
 
 /// Reads a recording for predictors. The error says what is wrong, where, and how to fix it.
 pub(crate) fn read_play(file: File<'_>, breaks: Option<File<'_>>) -> Result<Play, String> {
-    let recording = recording::read(file, breaks).map_err(|error| error.to_string())?;
+    let budget = Budget::new(MEMORY_BYTES_MAX, WORK_BYTES_MAX);
+    let recording = match recording::read_within(file, breaks, &budget) {
+        // A recording of a watcher, or of a server's last minute: it knows only where things were
+        // placed.
+        Err(error) if error.problem == Problem::NoRows => recording::read_placed_within(file, &budget),
+        read => read,
+    };
+    let recording = recording.map_err(|error| error.to_string())?;
+    Play::check(&recording, &budget).map_err(|error| format!("{}: {error}", file.name))?;
     let play = Play::from_recording(&recording.without_height());
     // Half a second of motion sets the scale of all numbers.
     if play.top_speed() > 0.0 { Ok(play) } else { Err(nobody_moves(file.name)) }
@@ -84,6 +98,18 @@ mod tests {
         let rows: String =
             (0..40).map(|sample| format!("{},ann,1,0,0\n", f64::from(sample) * 0.05)).collect();
         let still = format!("t,entity,team,x,y\n{rows}");
+        let placed: String = (0..400)
+            .map(|sample| {
+                let secs = f64::from(sample) * 0.05;
+                let row = |viewer| {
+                    format!("{},7,0,placed,{viewer},{},0,0,4,0,0,1,0,0,0,0\n", secs * 1e6, 4.0 * secs)
+                };
+                row(0) + &row(3)
+            })
+            .collect();
+        let header = "t_us,entity,life,kind,viewer,x,y,z,vx,vy,vz,qw,qx,qy,qz,break\n";
+        let seen = RecordingEvaluation::of(file("flight.csv", &format!("{header}{placed}")), None);
+        assert_eq!(seen.expect("the first viewer's").size()[0], 1.0);
         for (text, said) in [
             ("hello", "unknown header"),
             ("t,entity,team,x,y\n0,ann,1,zero,0\n", "row 2, column x: `zero` is not a number"),

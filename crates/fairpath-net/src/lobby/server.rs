@@ -167,6 +167,9 @@ const PAGE: usize = 32;
 /// Requests of one connection per second, on average. A mesh of 32 takes 32 introductions.
 const REQUESTS_PER_SEC: f64 = 5.0;
 const REQUESTS_BURST: f64 = 80.0;
+/// What a page of the list counts for. A full list of 4096 entries has 128 pages.
+const PAGE_COST: f64 = 0.5;
+const _: () = assert!(4096.0 / PAGE as f64 * PAGE_COST < REQUESTS_BURST, "one connection reads a full list");
 /// Introductions to one entry per second, on average. Each makes that peer open a connection.
 const INTRODUCTIONS_PER_SEC: f64 = 4.0;
 const INTRODUCTIONS_BURST: f64 = 64.0;
@@ -403,10 +406,11 @@ async fn listen(
     loop {
         let read = tokio::time::timeout(SILENCE_MAX, read_message(&mut receiving)).await;
         let Some(bytes) = read.map_err(|_| CloseReason::Silent)?? else { return Ok(()) };
-        if !limit.take(1.0, REQUESTS_PER_SEC, REQUESTS_BURST) {
+        let request = LobbyRequest::decode(&bytes).map_err(|_| CloseReason::Malformed)?;
+        let cost = if matches!(request, LobbyRequest::Find(..)) { PAGE_COST } else { 1.0 };
+        if !limit.take(cost, REQUESTS_PER_SEC, REQUESTS_BURST) {
             return Err(CloseReason::TooFast);
         }
-        let request = LobbyRequest::decode(&bytes).map_err(|_| CloseReason::Malformed)?;
         for response in shared.handle(client, request) {
             // A client that does not read its responses waits here, and is closed as silent.
             let told = tokio::time::timeout(SILENCE_MAX, responses.send(response)).await;
@@ -454,3 +458,33 @@ pub(super) async fn read_message(receiving: &mut quinn::RecvStream) -> Result<Op
     Err(CloseReason::Malformed)
 }
 const _: () = assert!(MESSAGE_BYTES_MAX < 1 << 14, "two bytes are enough for a length");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lobby::{Announcement, LobbyAddress, find};
+    use crate::{Trust, lock};
+
+    /// Before, a connection was closed after 80 pages, and a list of 2 561 entries had 81.
+    #[test]
+    fn a_full_list_is_read_to_its_end() {
+        let identity = Identity::local(&[]).expect("made");
+        let lobby =
+            LobbyServer::bind(LobbyConfig::new(([127, 0, 0, 1], 0).into(), identity)).expect("a port");
+        let count = LobbyLimits::default().entries_max as u32;
+        for number in 0..count {
+            let [_, _, high, low] = number.to_be_bytes();
+            let mut fingerprint = Fingerprint([0; 32]);
+            fingerprint.0[..4].copy_from_slice(&number.to_be_bytes());
+            let connection = u64::MAX - u64::from(number);
+            let seen = ProvenPeer { connection, address: ([10, 7, high, low], 7777).into(), fingerprint };
+            let announced = Announcement::new("tanks", &format!("server {number}"));
+            let now = lobby.shared.clock.local();
+            lock(&lobby.shared.inner).registry.announce(seen, announced, now).expect("there is room");
+        }
+        let address = LobbyAddress::new(lobby.address(), Trust::Pinned(vec![lobby.fingerprint()]));
+        let found = find(&address, &Filter::default(), false).expect("the whole list");
+        assert_eq!(found.len(), count as usize);
+        assert_eq!(lobby.statistics().closed, 0, "no connection was too fast");
+    }
+}

@@ -84,6 +84,21 @@ words! {
 }
 
 words! {
+    /// The motion model of a DR vector.
+    pub enum ModelKind {
+        /// Stays in place.
+        #[default]
+        Static = "static",
+        /// Constant velocity.
+        Linear = "linear",
+        /// Constant acceleration.
+        Quadratic = "quadratic",
+        /// Constant speed and turn rate.
+        Circular = "circular",
+    }
+}
+
+words! {
     /// The unit of lengths.
     pub enum LengthUnit {
         /// Metres.

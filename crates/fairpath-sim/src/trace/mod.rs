@@ -1,9 +1,10 @@
 //! A recorded run, as plain tables that any tool can read.
 //!
-//! Five tables and a row about the run. [`StateRow`]: the real, exported, placed and drawn states.
+//! Six tables and a row about the run. [`StateRow`]: the real, exported, placed and drawn states.
 //! [`SendRow`]: which DR vector left for which receiver. [`ReceiptRow`]: which DR vector arrived.
-//! [`FollowedRow`]: which DR vector a viewer followed. [`InputRow`]: the players' inputs. Every
-//! table can be written to and read from CSV text without losing a bit.
+//! [`FollowedRow`]: which DR vector a viewer followed. [`VectorRow`]: the DR vectors themselves.
+//! [`InputRow`]: the players' inputs. Every table can be written to and read from CSV text without
+//! losing a bit. The followed DR vectors give the placed states again, bit for bit.
 //!
 //! Times are microseconds of true time; lengths are in the unit the [`Metadata`] names, velocities
 //! in that unit per second.
@@ -11,8 +12,8 @@
 mod cells;
 mod rows;
 
-pub use cells::{LengthUnit, ReceiptKind, StateKind};
-pub use rows::{FollowedRow, InputRow, Metadata, ReceiptRow, SendRow, StateRow};
+pub use cells::{LengthUnit, ModelKind, ReceiptKind, StateKind};
+pub use rows::{FollowedRow, InputRow, Metadata, ReceiptRow, SendRow, StateRow, VectorRow};
 
 use crate::digest::Digest;
 use rows::Row;
@@ -34,6 +35,8 @@ pub struct Trace {
     pub receipts: Vec<ReceiptRow>,
     /// The DR vectors that viewers followed.
     pub followed: Vec<FollowedRow>,
+    /// The DR vectors themselves.
+    pub vectors: Vec<VectorRow>,
     /// The players' inputs.
     pub inputs: Vec<InputRow>,
 }
@@ -52,9 +55,12 @@ impl Trace {
         add_rows(&self.sends, &mut digest);
         add_rows(&self.receipts, &mut digest);
         add_rows(&self.inputs, &mut digest);
-        // A newer table: runs without it keep the digest they had.
+        // Newer tables: runs without them keep the digest they had.
         if !self.followed.is_empty() {
             add_rows(&self.followed, &mut digest);
+        }
+        if !self.vectors.is_empty() {
+            add_rows(&self.vectors, &mut digest);
         }
         digest
     }

@@ -1,11 +1,12 @@
-use fairpath::State;
-use fairpath::number::EntityId;
+use fairpath::motion::{Circular, Linear, Motion, Quadratic, Static};
+use fairpath::number::{EntityId, Generation, Life};
 use fairpath::rotation::Quat;
 use fairpath::time::SharedInstant;
 use fairpath::vector::{Planar, Vec3};
+use fairpath::{DrVector, State};
 
 use super::SCHEMA_VERSION;
-use super::cells::{LengthUnit, ReceiptKind, StateKind, TraceCell};
+use super::cells::{LengthUnit, ModelKind, ReceiptKind, StateKind, TraceCell};
 use crate::csv::{Cells, CsvError, CsvProblem, Reader, Writer};
 use crate::digest::Digest;
 
@@ -188,6 +189,53 @@ row! {
 }
 
 row! {
+    /// A DR vector: one row for each. Numbers that its model does not have are 0.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub struct VectorRow {
+        /// When the recorder first saw it.
+        pub t_us: i64 as "t_us",
+        /// The entity that it describes.
+        pub entity: u32 as "entity",
+        /// Which of that entity's lives, as the wire counts them.
+        pub life: u16 as "life",
+        /// Which of that entity's DR vectors, as the wire counts them.
+        pub generation: u16 as "generation",
+        /// When it was generated: its motion starts there.
+        pub generated_us: i64 as "generated_us",
+        /// The motion model.
+        pub model: ModelKind as "model",
+        /// Position along +x at the start.
+        pub x: f64 as "x",
+        /// Position along +y at the start.
+        pub y: f64 as "y",
+        /// Position along +z at the start.
+        pub z: f64 as "z",
+        /// Velocity along +x at the start: linear and quadratic.
+        pub vx: f64 as "vx",
+        /// Velocity along +y at the start.
+        pub vy: f64 as "vy",
+        /// Velocity along +z at the start.
+        pub vz: f64 as "vz",
+        /// Acceleration along +x: quadratic.
+        pub ax: f64 as "ax",
+        /// Acceleration along +y.
+        pub ay: f64 as "ay",
+        /// Acceleration along +z.
+        pub az: f64 as "az",
+        /// Heading at the start in radians, from +x towards +y: static and circular.
+        pub heading: f64 as "heading",
+        /// Speed along the heading: circular.
+        pub speed: f64 as "speed",
+        /// Turn rate in radians per second, from +x towards +y: circular.
+        pub turn_rate: f64 as "turn_rate",
+        /// Vertical speed: circular.
+        pub climb_rate: f64 as "climb_rate",
+        /// Vertical acceleration: circular.
+        pub climb_acceleration: f64 as "climb_acceleration",
+    }
+}
+
+row! {
     /// A player's input.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct InputRow {
@@ -231,7 +279,7 @@ macro_rules! tables {
     )+};
 }
 
-tables!(StateRow, SendRow, ReceiptRow, FollowedRow, InputRow);
+tables!(StateRow, SendRow, ReceiptRow, FollowedRow, VectorRow, InputRow);
 
 impl Metadata {
     /// The names of the columns, from left to right.
@@ -329,6 +377,86 @@ impl StateRow {
             velocity: V::from_3d(Vec3::new(self.vx, self.vy, self.vz)),
             orientation: V::from_quat(orientation),
             ..State::default()
+        }
+    }
+}
+
+impl VectorRow {
+    /// Creates the row of a DR vector that was seen at `seen_at`. `None` for what a row does not
+    /// hold: Hermite and DIS motions, attitudes, parents.
+    pub fn new<V: Planar>(seen_at: SharedInstant, vector: &DrVector<V>) -> Option<Self> {
+        if vector.attitude.is_some() || vector.parent.is_some() {
+            return None;
+        }
+        let origin = vector.motion.origin().to_3d();
+        let row = Self {
+            t_us: seen_at.as_micros(),
+            entity: vector.entity.0,
+            life: vector.life.number().into(),
+            generation: vector.generation.0.into(),
+            generated_us: vector.generated_at.as_micros(),
+            x: origin.x,
+            y: origin.y,
+            z: origin.z,
+            ..Self::default()
+        };
+        let moving = |velocity: V, model| {
+            let velocity = velocity.to_3d();
+            Self { model, vx: velocity.x, vy: velocity.y, vz: velocity.z, ..row }
+        };
+        match &vector.motion {
+            // A heading holds every orientation in the plane, and level ones in space.
+            Motion::Static(still) => {
+                let heading = V::heading(still.orientation);
+                (V::level(heading) == still.orientation).then_some(Self { heading, ..row })
+            }
+            Motion::Linear(line) => Some(moving(line.velocity, ModelKind::Linear)),
+            Motion::Quadratic(curve) => {
+                let acceleration = curve.acceleration.to_3d();
+                let (ax, ay, az) = (acceleration.x, acceleration.y, acceleration.z);
+                Some(Self { ax, ay, az, ..moving(curve.velocity, ModelKind::Quadratic) })
+            }
+            Motion::Circular(circle) => Some(Self {
+                model: ModelKind::Circular,
+                heading: circle.heading,
+                speed: circle.speed,
+                turn_rate: circle.turn_rate,
+                climb_rate: circle.climb_rate,
+                climb_acceleration: circle.climb_acceleration,
+                ..row
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the DR vector, bit for bit as it was.
+    pub fn vector<V: Planar>(&self) -> DrVector<V> {
+        let position = V::from_3d(Vec3::new(self.x, self.y, self.z));
+        let velocity = V::from_3d(Vec3::new(self.vx, self.vy, self.vz));
+        let motion = match self.model {
+            ModelKind::Static => Motion::Static(Static { position, orientation: V::level(self.heading) }),
+            ModelKind::Linear => Motion::Linear(Linear { position, velocity }),
+            ModelKind::Quadratic => {
+                let acceleration = V::from_3d(Vec3::new(self.ax, self.ay, self.az));
+                Motion::Quadratic(Quadratic { position, velocity, acceleration })
+            }
+            ModelKind::Circular => Motion::Circular(Circular {
+                position,
+                heading: self.heading,
+                speed: self.speed,
+                turn_rate: self.turn_rate,
+                climb_rate: self.climb_rate,
+                climb_acceleration: self.climb_acceleration,
+            }),
+        };
+        DrVector {
+            entity: EntityId(self.entity),
+            life: Life::new((self.life % 4) as u8),
+            generation: Generation((self.generation % 256) as u8),
+            generated_at: SharedInstant::from_micros(self.generated_us),
+            motion,
+            attitude: None,
+            parent: None,
         }
     }
 }

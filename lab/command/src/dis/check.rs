@@ -1,3 +1,4 @@
+use std::io::{BufRead, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -35,10 +36,13 @@ Exit code: 0 all is well, 1 some is not, 2 bad input.";
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
-        let bytes = files::read(&self.file)?;
-        let is_recording =
-            self.file.extension().is_some_and(|it| it == "pcap" || it == "pcapng" || it == "cap");
-        if is_recording { self.recording(&bytes) } else { self.vectors(&bytes) }
+        let mut input = files::stream(&self.file)?;
+        let first =
+            input.fill_buf().map_err(|error| BadInput(format!("{}: {error}", self.file.display())))?;
+        // The four bytes that a recording begins with are no text. Other recordings are explained.
+        let is_recording = first.get(..4).is_some_and(|magic| !magic.is_ascii())
+            || self.file.extension().is_some_and(|it| it == "pcap" || it == "pcapng" || it == "cap");
+        if is_recording { self.recording(input) } else { self.vectors(&files::read(&self.file)?) }
     }
 
     fn vectors(&self, bytes: &[u8]) -> Result<ExitCode, BadInput> {
@@ -48,16 +52,18 @@ impl Arguments {
         Ok(if report.all_passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn recording(&self, bytes: &[u8]) -> Result<ExitCode, BadInput> {
-        let recorded =
-            capture::read(bytes).map_err(|error| BadInput(format!("{}: {error}", self.file.display())))?;
+    fn recording(&self, input: impl Read) -> Result<ExitCode, BadInput> {
+        let wrong = |error| BadInput(format!("{}: {error}", self.file.display()));
         let mut monitor = Monitor::new(self.exercise.config()?);
-        for datagram in &recorded {
+        let (mut first, mut last) = (None, 0);
+        for datagram in capture::Reader::new(input).map_err(wrong)? {
+            let datagram = datagram.map_err(wrong)?;
             let now = Instants { local: local(datagram.unix_us), unix_us: datagram.unix_us };
             monitor.handle_datagram(&datagram.bytes, now);
+            first.get_or_insert(datagram.unix_us);
+            last = datagram.unix_us;
         }
-        let (first, last) =
-            (recorded.first().map_or(0, |it| it.unix_us), recorded.last().map_or(0, |it| it.unix_us));
+        let first = first.unwrap_or(0);
         let report = monitor.report(local(last));
         let secs = (last - first) as f64 * 1e-6;
         let text = if self.json {

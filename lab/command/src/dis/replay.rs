@@ -44,17 +44,19 @@ impl Arguments {
         if !(self.speed > 0.0 && self.speed.is_finite()) {
             return Err(BadInput::of("--speed", &self.speed.to_string(), "give a factor above zero"));
         }
-        let bytes = files::read(&self.file)?;
-        let recorded =
-            capture::read(&bytes).map_err(|error| BadInput(format!("{}: {error}", self.file.display())))?;
-        let Some(first) = recorded.first() else {
-            return Err(BadInput(format!("{}: no UDP datagrams", self.file.display())));
+        let wrong = |error| BadInput(format!("{}: {error}", self.file.display()));
+        let mut recorded = capture::Reader::new(files::stream(&self.file)?).map_err(wrong)?.peekable();
+        let first_us = match recorded.peek() {
+            Some(Ok(first)) => first.unix_us,
+            Some(Err(error)) => return Err(wrong(*error)),
+            None => return Err(BadInput(format!("{}: no UDP datagrams", self.file.display()))),
         };
         let socket = self.network.open()?;
         let (start, end) = (Instant::now(), EndCondition::new(None)?);
         let mut sent = 0u64;
-        for datagram in &recorded {
-            let after_us = (datagram.unix_us - first.unix_us).max(0) as f64 / self.speed;
+        for datagram in recorded {
+            let datagram = datagram.map_err(wrong)?;
+            let after_us = (datagram.unix_us - first_us).max(0) as f64 / self.speed;
             let at = start + Duration::from_micros(after_us as u64);
             while Instant::now() < at && !end.is_here() {
                 std::thread::sleep(
@@ -67,7 +69,7 @@ impl Arguments {
             socket.send(&self.renewed(&datagram.bytes))?;
             sent += 1;
         }
-        eprintln!("{sent} of {} datagrams sent", recorded.len());
+        eprintln!("{sent} datagrams sent");
         Ok(ExitCode::SUCCESS)
     }
 

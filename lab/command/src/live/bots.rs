@@ -99,14 +99,14 @@ impl Arguments {
         for bot in bots {
             bot.client.leave(LEAVE_WITHIN);
         }
-        if let Some(journal) = journal {
-            eprintln!("{}", journal.finish()?);
-        }
         if !has_connected {
+            journal.into_iter().for_each(TraceRecorder::discard);
             return Err(self.connecting.no_answer(problem));
         }
+        let recorded = journal.map(TraceRecorder::finish).transpose();
         let said = if self.reporting.json { format!("{summary}\n") } else { last_screen };
         print::to_stdout(&said)?;
+        recorded?.iter().for_each(|line| eprintln!("{line}"));
         Ok(ExitCode::SUCCESS)
     }
 

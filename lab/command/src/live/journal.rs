@@ -1,18 +1,22 @@
 //! Records what a process sees, as a trace that the laboratory reads.
+//!
+//! It is written as it goes, in [segments](fairpath_experiments::segments): a process that is killed
+//! leaves a recording, and hours take no more memory than seconds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use fairpath::number::EntityId;
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::{Vec2, Vec3};
 use fairpath::{DrVector, State};
-use fairpath_experiments::files::{check_writable, write_together};
-use fairpath_experiments::table::ROWS_MAX;
-use fairpath_experiments::trace::{TraceFormat, to_files};
+use fairpath_experiments::segments::{SegmentError, SegmentRecorder};
+use fairpath_experiments::trace::TraceFormat;
 use fairpath_games::tanks::{HALF_SIDE, TICK_RATE};
-use fairpath_sim::trace::{FollowedRow, LengthUnit, Metadata, StateKind, StateRow, Trace};
+use fairpath_sim::trace::{FollowedRow, LengthUnit, Metadata, StateKind, StateRow, Trace, VectorRow};
 use serde_json::{Value, json};
 
 use crate::BadInput;
@@ -73,19 +77,34 @@ enum Timestamps {
 #[derive(Debug)]
 pub(crate) struct TraceRecorder {
     out: PathBuf,
-    format: TraceFormat,
-    name: String,
-    trace: Trace,
+    segments: SegmentRecorder,
+    /// The rows of the next segment.
+    part: Trace,
+    part_due: Instant,
+    stopped: Option<SegmentError>,
     zero: Option<i64>,
     stamp: Timestamps,
     /// When each was last seen, and in which life: what was not seen for a while begins anew.
     last: BTreeMap<(u32, Option<u32>, u8), (i64, u16)>,
     /// When that which is reckoned by was generated.
     followed: BTreeMap<(u32, Option<u32>), SharedInstant>,
+    /// When the newest recorded DR vector of each entity was generated.
+    vectors: BTreeMap<u32, SharedInstant>,
 }
+
+/// How often a segment is closed: as much is lost if the process is killed.
+const SEGMENT_EVERY: Duration = Duration::from_secs(3);
+/// The first one comes sooner, so that even a short run leaves something.
+const FIRST_SEGMENT_AFTER: Duration = Duration::from_millis(500);
+/// Rows that wait for a slow disk: 64 tanks and 64 viewers for a second. Then the recording stops.
+const WAITING_ROWS_MAX: usize = 1 << 18;
 
 /// An entity that was not seen for longer than this was away.
 const GAP: Span = Span::from_millis(250);
+
+/// An entity that was not seen for longer than this is forgotten. If it comes back, its newest DR
+/// vector is recorded again, which no reader minds.
+const FORGOTTEN_AFTER: Span = Span::from_secs(10);
 
 impl TraceRecorder {
     pub(crate) fn begin(
@@ -96,27 +115,34 @@ impl TraceRecorder {
     ) -> Result<Self, BadInput> {
         let stamp = stamping.stamp();
         let shown = out.display().to_string();
-        let format = TraceFormat::of(out)
-            .ok_or_else(|| BadInput::of("--out", &shown, "a recording ends in .parquet or .csv"))?;
-        let name = out.file_stem().and_then(|stem| stem.to_str());
-        let name = name.ok_or_else(|| BadInput::of("--out", &shown, "name a file"))?.to_owned();
-        check_writable(folder_of(out))?;
-        let corner = Vec3::new(HALF_SIDE, HALF_SIDE, 0.0);
-        let metadata = Metadata {
-            length_unit: LengthUnit::GameUnits,
-            tick_rate_hz: Some(TICK_RATE.as_hz()),
-            ..Metadata::new(title, seed).with_world(corner * -1.0, corner)
-        };
+        if TraceFormat::of(out).is_none() {
+            return Err(BadInput::of("--out", &shown, "a recording ends in .parquet or .csv"));
+        }
+        if out.file_stem().and_then(|stem| stem.to_str()).is_none() {
+            return Err(BadInput::of("--out", &shown, "name a file"));
+        }
         Ok(Self {
             out: out.into(),
-            format,
-            name,
-            trace: Trace::new(metadata),
+            segments: SegmentRecorder::begin(out, &metadata(title, seed))?,
+            part: Trace::default(),
+            part_due: Instant::now() + FIRST_SEGMENT_AFTER,
+            stopped: None,
             zero: stamping.zero,
             stamp,
             last: BTreeMap::new(),
             followed: BTreeMap::new(),
+            vectors: BTreeMap::new(),
         })
+    }
+
+    /// Whether it has stopped before the end. Why was printed.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// Returns why it has stopped before the end.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.stopped.as_ref().map(SegmentError::to_string)
     }
 
     /// How far off the shared clock is said to be at most.
@@ -152,13 +178,20 @@ impl TraceRecorder {
     pub(crate) fn followed(&mut self, now: Now, viewer: Option<u32>, vector: &DrVector<Vec2>) {
         let entity = vector.entity.0;
         let before = self.followed.insert((entity, viewer), vector.generated_at);
-        if before == Some(vector.generated_at) || self.trace.followed.len() >= ROWS_MAX {
+        if before == Some(vector.generated_at) || self.stopped.is_some() {
             return;
         }
         let t_us = self.stamp_of(now);
-        let generated_us = vector.generated_at.as_micros() - self.zero.unwrap_or_default();
+        let zero = self.zero.unwrap_or_default();
+        let generated_us = vector.generated_at.as_micros() - zero;
         let life = u16::from(vector.life.number());
-        self.trace.followed.push(FollowedRow { t_us, viewer, entity, life, generated_us });
+        self.part.followed.push(FollowedRow { t_us, viewer, entity, life, generated_us });
+        // Viewers that are late follow one that was recorded when the first viewer followed it.
+        let is_new = self.vectors.get(&entity).is_none_or(|newest| *newest < vector.generated_at);
+        if let Some(row) = VectorRow::new(now.shared, vector).filter(|_| is_new) {
+            self.vectors.insert(entity, vector.generated_at);
+            self.part.vectors.push(VectorRow { t_us, generated_us, ..row });
+        }
     }
 
     fn stamp_of(&mut self, now: Now) -> i64 {
@@ -170,7 +203,8 @@ impl TraceRecorder {
     }
 
     fn push(&mut self, now: Now, life: u16, viewer: Option<u32>, row: StateRow) {
-        if self.trace.states.len() >= ROWS_MAX {
+        self.close_if_due();
+        if self.stopped.is_some() {
             return;
         }
         let t_us = self.stamp_of(now);
@@ -181,16 +215,65 @@ impl TraceRecorder {
             // Two frames in one microsecond, or a clock that was corrected: nothing new.
             return;
         }
-        self.trace.states.push(StateRow { t_us, life, viewer, is_break, ..row });
+        self.part.states.push(StateRow { t_us, life, viewer, is_break, ..row });
     }
 
-    /// Writes it to its files; the answer says what and where.
+    /// Closes the segment if it is time. A busy disk gets it later.
+    fn close_if_due(&mut self) {
+        if self.stopped.is_some() || Instant::now() < self.part_due {
+            return;
+        }
+        if let Some(problem) = self.segments.poll_problem() {
+            return self.stop(problem);
+        }
+        match self.segments.put(std::mem::take(&mut self.part)) {
+            Ok(()) => {
+                self.part_due = Instant::now() + SEGMENT_EVERY;
+                self.forget();
+            }
+            Err(part) if part.states.len() > WAITING_ROWS_MAX => self.stop(self.segments.too_slow()),
+            Err(part) => self.part = *part,
+        }
+    }
+
+    /// Forgets entities and viewers that are gone, so that a server of days knows those of now.
+    fn forget(&mut self) {
+        let newest = self.last.values().map(|(at, _)| *at).max().unwrap_or(0);
+        self.last.retain(|_, (at, _)| newest - *at <= FORGOTTEN_AFTER.as_micros());
+        let known: BTreeSet<u32> = self.last.keys().map(|(entity, ..)| *entity).collect();
+        self.followed.retain(|(entity, _), _| known.contains(entity));
+        self.vectors.retain(|entity, _| known.contains(entity));
+    }
+
+    fn stop(&mut self, problem: SegmentError) {
+        // A closed stderr is no error.
+        let _ = writeln!(std::io::stderr(), "{problem}");
+        self.stopped = Some(problem);
+    }
+
+    /// Joins the segments into its files; the answer says what and where.
     pub(crate) fn finish(self) -> Result<String, BadInput> {
-        let files = to_files(&self.trace, &self.name, self.format)?;
-        write_together(folder_of(&self.out), &files)?;
-        let is_full = self.trace.states.len() >= ROWS_MAX;
-        let cut = if is_full { "; it was full before the end" } else { "" };
-        Ok(format!("recorded {} states in {}{cut}", self.trace.states.len(), self.out.display()))
+        if let Some(problem) = self.stopped {
+            return Err(problem.into());
+        }
+        self.segments.put_last(self.part);
+        let written = self.segments.finish()?;
+        Ok(format!("recorded {} states in {}", written.states, self.out.display()))
+    }
+
+    /// Removes a recording in which nothing happened.
+    pub(crate) fn discard(self) {
+        self.segments.discard();
+    }
+}
+
+/// What is known about a live match of tanks.
+pub(super) fn metadata(title: &str, seed: u64) -> Metadata {
+    let corner = Vec3::new(HALF_SIDE, HALF_SIDE, 0.0);
+    Metadata {
+        length_unit: LengthUnit::GameUnits,
+        tick_rate_hz: Some(TICK_RATE.as_hz()),
+        ..Metadata::new(title, seed).with_world(corner * -1.0, corner)
     }
 }
 
@@ -227,8 +310,4 @@ impl ClockWatch {
             "stated_max_ms": self.stated_us_max as f64 * 1e-3,
         })
     }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }

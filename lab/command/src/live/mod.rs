@@ -6,10 +6,12 @@
 pub(crate) mod bots;
 pub(crate) mod bzflag;
 mod crew;
+mod flight;
 mod journal;
 pub(crate) mod lobby;
 mod page;
 pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod serve;
 mod serve_game;
 pub(crate) mod servers;

@@ -34,9 +34,12 @@ const EXAMPLES: &str = "\
 Examples:
   fairpath record seen.parquet --pin 5f…e1 --for 60s
 
-A watcher knows only what it receives: all its states are `placed`. To record the truth too, use `fairpath serve --out`
-or `fairpath bots --out`.
-Exit code: 0 done, 2 bad input, or no server answered.";
+A watcher knows only what it receives: all its states are `placed`. To record the truth too, use `fairpath serve \
+--out` or `fairpath bots --out`.
+A recording is written as it goes: if the program is killed, every command reads NAME.parquet up to the last \
+seconds, and `fairpath lab join NAME.parquet` completes it. If the disk is full, the recording stops and what is \
+there is kept.
+Exit code: 0 done, 2 bad input, no server answered, or the recording stopped early.";
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
@@ -51,7 +54,8 @@ impl Arguments {
         let end = self.reporting.end()?;
         let (mut pace, mut screen, mut count, mut known_as) =
             (FramePacer::new(), StatusScreen::new(), 0u64, None);
-        while !end.is_here() && !matches!(client.connection_state(), ConnectionState::Over(_)) {
+        let is_over = || matches!(client.connection_state(), ConnectionState::Over(_));
+        while !end.is_here() && !is_over() && !journal.has_stopped() {
             client.with_session(|session, now| {
                 while session.poll_event().is_some() {}
                 let (Some(both), Some(id)) = (session.clock_now(now), session.id()) else { return };
@@ -87,6 +91,7 @@ impl Arguments {
         let status = client.status();
         drop(client);
         if status.connections == 0 {
+            journal.discard();
             return Err(self.connecting.no_answer(problem_in(status.connection_state)));
         }
         let written = journal.finish()?;

@@ -21,6 +21,7 @@ use fairpath_net::{
 use serde_json::{Value, json};
 
 use super::crew::bots;
+use super::flight::{FlightRecorder, KeepOptions};
 use super::journal::{RecordingOptions, TraceRecorder};
 use super::lobby::{AnnouncedServer, LobbyOptions};
 use super::page::PageOptions;
@@ -89,6 +90,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     recording: RecordingOptions,
     #[command(flatten)]
+    keeping: KeepOptions,
+    #[command(flatten)]
     reporting: SummaryOptions,
     #[command(flatten)]
     page: PageOptions,
@@ -119,14 +122,16 @@ Examples:
   fairpath serve --tanks 6
   fairpath serve --game jet-car
   fairpath serve --tanks 6 --page --open
+  fairpath serve --tanks 6 --keep 60s
   fairpath serve --scheduler error-index --budget 1 --receivers 3 --for 60s --json
   fairpath serve --listen 0.0.0.0:7777 --certificate chain.pem --key key.pem
   fairpath serve --lobby 127.0.0.1:7700 --lobby-pin 5f…e1 --name 'Ann and friends'
 
-Native clients and browsers use the same port. The server prints its fingerprint for `fairpath bots --pin` and
-`fairpath play --pin`. A recording (--out) has the truth of the server's own tanks, and where the server places all
-tanks.
-Exit code: 0 done, 2 bad input.";
+Native clients and browsers use the same port. The server prints its fingerprint for `fairpath bots --pin` and \
+`fairpath play --pin`. A recording (--out) has the truth of the server's own tanks, where the server places all \
+tanks, and their DR vectors. It is written as it goes: a server that is killed leaves a recording that can be read.
+With --keep the last seconds are saved when something goes wrong; `fairpath replay` and the page show them.
+Exit code: 0 done, 2 bad input, or the recording stopped early.";
 
 /// The top speed of a tank, with room for rounding. Faster updates are refused.
 const SPEED_MAX: f64 = 110.0;
@@ -142,6 +147,7 @@ impl Arguments {
         }
         let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
         let mut journal = self.recording.begin("tanks-server", self.seed)?;
+        let mut flight = self.keeping.begin(self.seed, self.telling.dispatcher().horizon)?;
         let notice = self.announcing.notice(self.game.name())?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
@@ -160,10 +166,22 @@ impl Arguments {
         let mut tally = ServerTally::new();
         let (mut pace, mut screen) = (FramePacer::new(), StatusScreen::new());
         while !end.is_here() {
-            frame(&server, crew.as_mut(), guests.as_mut(), journal.as_mut(), &mut tally)?;
+            let recorders = Recorders { journal: journal.as_mut(), flight: flight.as_mut() };
+            if let Err(error) = frame(&server, crew.as_mut(), guests.as_mut(), recorders, &mut tally) {
+                flight.iter().for_each(|flight| flight.save_at_end("the server ends with an error"));
+                return Err(error);
+            }
+            flight.iter_mut().for_each(FlightRecorder::save_if_due);
             tally.look(&server, &screen);
             presence.iter_mut().for_each(AnnouncedServer::look);
-            screen.draw(|| tally.as_screen(&server));
+            screen.draw(|| {
+                let said = [
+                    journal.as_ref().and_then(TraceRecorder::problem),
+                    flight.as_ref().and_then(FlightRecorder::said),
+                ];
+                let said: String = said.into_iter().flatten().map(|line| format!("\n{line}\n")).collect();
+                tally.as_screen(&server) + &said
+            });
             pace.wait();
         }
         let said = if self.reporting.json {
@@ -173,10 +191,9 @@ impl Arguments {
         };
         drop(presence);
         server.shutdown(SHUTDOWN_WITHIN);
-        if let Some(journal) = journal {
-            eprintln!("{}", journal.finish()?);
-        }
+        let recorded = journal.map(TraceRecorder::finish).transpose();
         print::to_stdout(&said)?;
+        recorded?.iter().for_each(|line| eprintln!("{line}"));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -260,16 +277,26 @@ impl PageGames {
     }
 }
 
+/// What watches a frame.
+struct Recorders<'a> {
+    journal: Option<&'a mut TraceRecorder>,
+    flight: Option<&'a mut FlightRecorder>,
+}
+
 fn frame(
     server: &NetServer<Vec2>,
     crew: Option<&mut TankPublisher>,
     mut guests: Option<&mut PageGames>,
-    journal: Option<&mut TraceRecorder>,
+    recorders: Recorders<'_>,
     tally: &mut ServerTally,
 ) -> Result<(), BadInput> {
+    let Recorders { journal, mut flight } = recorders;
     server.with_session(|session, now| {
         while let Some(event) = session.poll_event() {
             tally.note(&event);
+            if let Some(flight) = &mut flight {
+                flight.note_event(&event);
+            }
             if let Some(guests) = &mut guests {
                 guests.hall.handle_event(session, &event, now);
             }
@@ -283,6 +310,9 @@ fn frame(
             crew.publish(&mut SessionAt(session, now), now)?;
             truths.extend(crew.truths(now));
         }
+        if let Some(flight) = flight {
+            flight.note(session, now, &truths);
+        }
         if let Some(journal) = journal {
             // A server's clock is the shared one.
             let now = Now::synchronised(now);
@@ -292,6 +322,9 @@ fn frame(
             for object in session.objects().filter(|object| session.class(*object) == Some(TANK)) {
                 if let Some(state) = session.place(object, now.shared) {
                     journal.placed(now, object, 0, &state);
+                }
+                if let Some(vector) = session.dispatcher().newest(object) {
+                    journal.followed(now, Some(0), vector);
                 }
             }
         }

@@ -25,14 +25,24 @@ pub fn walk(
     let mut paths: Vec<_> = play.players.iter().map(|player| player.runs.iter().peekable()).collect();
     let ends =
         play.players.iter().flat_map(|player| &player.runs).map(|run| run.first_tick + run.truth.len());
-    for tick in 0..ends.max().unwrap_or(0) {
+    let end = ends.max().unwrap_or(0);
+    let mut tick = 0;
+    while tick < end {
+        let mut is_empty = true;
         for (subject, runs) in paths.iter_mut().enumerate() {
             while runs.next_if(|run| run.first_tick + run.truth.len() <= tick).is_some() {}
             let Some(&run) = runs.peek().filter(|run| run.first_tick <= tick) else { continue };
+            is_empty = false;
             let index = tick - run.first_tick;
             let known = play.look(subject, run, index, &mut others);
             predictor.learn(subject, &known);
             at(predictor, &known, WalkStep { subject, run, index })?;
+        }
+        tick += 1;
+        if is_empty {
+            // A recording may pause for a year: skip to where the next player appears.
+            let next = paths.iter_mut().filter_map(|runs| runs.peek().map(|run| run.first_tick)).min();
+            tick = next.unwrap_or(end).max(tick);
         }
     }
     Ok(())

@@ -6,6 +6,8 @@ use fairpath_games::ethereal::{Map, PlayerFrame, PlayerRecord, RecordedInput, Re
 use fairpath_predict::{Body, Condition, TICK_SECS};
 
 use super::{Play, Player, TickRun};
+use crate::budget::{Budget, OverBudget};
+use crate::live::Moment;
 use crate::recording::LengthUnit;
 
 #[derive(Debug)]
@@ -14,9 +16,24 @@ pub enum EtherealError {
     Replay(ReplayError),
     /// The recording comes from another game, and no map was given.
     NoMap,
+    /// The match is so long that its ticks do not fit into memory.
+    OverBudget(OverBudget),
 }
 
+/// What is kept of a player at a tick: body, truth, input, condition, and a moment of its path.
+const TICK_BYTES: u64 =
+    (size_of::<Body>() + 2 * size_of::<Vec2>() + size_of::<Condition>()) as u64 + size_of::<Moment>() as u64;
+/// Arrays that double when they are full have up to twice the room, and three times while they grow.
+const GROWTH: u64 = 2;
+
 impl Play {
+    /// Checks that [`from_ethereal`](Self::from_ethereal) fits into memory, and counts it. A file
+    /// of a few lines can be a match of a day.
+    pub fn check_ethereal(recording: &Recording, budget: &Budget) -> Result<(), EtherealError> {
+        let moments = (recording.ticks() + 1).saturating_mul(recording.players().len() as u64);
+        budget.hold(moments.saturating_mul(GROWTH * TICK_BYTES)).map_err(EtherealError::OverBudget)
+    }
+
     /// Replays a match of Ethereal, known at every tick. Another game's is retraced on `map`.
     pub fn from_ethereal(recording: &Recording, map: Option<&Map>) -> Result<Self, EtherealError> {
         let mut collector = Collector::new(recording);
@@ -115,6 +132,7 @@ impl fmt::Display for EtherealError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Replay(error) => write!(f, "cannot replay the match ({error}): record it again"),
+            Self::OverBudget(over) => over.fmt(f),
             Self::NoMap => f.write_str("the recording is from another game and has no walls: give --world"),
         }
     }

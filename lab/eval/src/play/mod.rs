@@ -20,9 +20,12 @@ pub(crate) use resample::accelerations;
 pub use resample::{ACCELERATION_WINDOW, TICK_PHASE};
 pub use world::{WorldError, read_world};
 
+use std::fmt;
+
 use fairpath::vector::{Vec2, Vector};
 use fairpath_predict::{Body, Condition, Grid, Known, Other, Relation, TICK_SECS, TICKS_AHEAD_MAX};
 
+use crate::budget::OverBudget;
 use crate::candidates::Game;
 use crate::recording::LengthUnit;
 
@@ -32,6 +35,32 @@ pub const HISTORY_TICKS_MAX: usize = 2 * TICKS_AHEAD_MAX as usize;
 /// Ticks over which the [top speed](Play::top_speed) is measured: half a second. Shorter measures
 /// how regularly a game writes positions; longer, and no player moves straight.
 pub const TOP_SPEED_TICKS: usize = 30;
+
+/// The most players of a play. Predictors look at all others at every tick: the work grows with the
+/// square. 4 096 is four times the players of our largest server.
+pub const PLAYERS_MAX: usize = 4096;
+
+/// Why a recording cannot be played to predictors. The text is the end of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotPlayable {
+    /// More than [`PLAYERS_MAX`].
+    TooManyPlayers,
+    OverBudget(OverBudget),
+}
+
+impl std::error::Error for NotPlayable {}
+
+impl fmt::Display for NotPlayable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyPlayers => {
+                write!(f, "more than {PLAYERS_MAX} players: give a player one name for all its rows")
+            }
+            Self::OverBudget(over) => over.fmt(f),
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 pub struct Play {

@@ -14,7 +14,9 @@ use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Planar, Vec2, Vector};
 use fairpath_predict::{Body, TICK_RATE};
 
-use super::{Play, Player, TickRun};
+use super::{NotPlayable, PLAYERS_MAX, Play, Player, TickRun};
+use crate::budget::Budget;
+use crate::live::{Moment, Path};
 use crate::recording::{GAP_MAX, Recording, Sample, Stretch};
 
 /// How far back the acceleration estimate looks: to the newest sample at least this much older.
@@ -31,11 +33,11 @@ impl Play {
     pub fn from_recording(recording: &Recording) -> Self {
         let first_sample = recording.stretches.iter().map(Stretch::begin).min();
         let clock = Ticks { begin: first_sample.unwrap_or(SharedInstant::ZERO) + TICK_PHASE };
-        let entities = recording.entities.iter().enumerate().filter(|(_, entity)| entity.is_player);
-        let players = entities.map(|(number, entity)| {
-            let own = recording.stretches.iter().filter(|stretch| stretch.entity == number);
-            let runs = own.filter_map(|stretch| clock.run_of(stretch)).collect();
-            Player { name: entity.name.clone(), runs }
+        // Stretches are in the order of their entities.
+        let players = recording.stretches.chunk_by(|one, next| one.entity == next.entity).filter_map(|own| {
+            let entity = &recording.entities[own[0].entity];
+            let runs = || own.iter().filter_map(|stretch| clock.run_of(stretch)).collect();
+            entity.is_player.then(|| Player { name: entity.name.clone(), runs: runs() })
         });
         Self {
             unit: recording.unit,
@@ -44,6 +46,30 @@ impl Play {
             game: None,
         }
     }
+}
+
+impl Play {
+    /// Checks that [`from_recording`](Self::from_recording) and the paths of its players fit into
+    /// memory, before they are made, and counts them.
+    pub fn check(recording: &Recording, budget: &Budget) -> Result<(), NotPlayable> {
+        if recording.entities.iter().filter(|entity| entity.is_player).count() > PLAYERS_MAX {
+            return Err(NotPlayable::TooManyPlayers);
+        }
+        let of_stretch = |stretch: &Stretch| {
+            let samples = stretch.samples().len() as u64 * size_of::<Moment>() as u64;
+            ticks_of(stretch) as u64 * TICK_BYTES + samples + RUN_BYTES
+        };
+        budget.hold(recording.players().map(of_stretch).sum()).map_err(NotPlayable::OverBudget)
+    }
+}
+
+/// What is known at a tick, and where the player is.
+const TICK_BYTES: u64 = (size_of::<Body>() + size_of::<Vec2>()) as u64;
+const RUN_BYTES: u64 = 2 * (size_of::<TickRun>() + size_of::<Path>()) as u64;
+
+/// The most ticks of a stretch: up to [`GAP_MAX`] after its last sample.
+fn ticks_of(stretch: &Stretch) -> usize {
+    usize::try_from(TICK_RATE.running_at(stretch.duration() + GAP_MAX)).unwrap_or(0) + 2
 }
 
 struct Ticks {
@@ -65,6 +91,9 @@ impl Ticks {
         let accelerations = accelerations(samples);
         let first_tick = self.first_at_or_after(samples[1].at);
         let mut run = TickRun { team: stretch.team, first_tick, ..TickRun::default() };
+        // Exactly: a long recording must not need the room of an array that doubles.
+        run.bodies.reserve_exact(ticks_of(stretch));
+        run.truth.reserve_exact(ticks_of(stretch));
         let mut newest = 1;
         for tick in first_tick.. {
             let at = self.instant(tick);

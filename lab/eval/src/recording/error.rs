@@ -2,7 +2,8 @@ use std::fmt;
 
 use fairpath::time::Span;
 
-use super::table::{COORDINATE_MAX, TIME_SECS_MAX};
+use super::table::{COORDINATE_MAX, ROW_BYTES_MAX, TIME_SECS_MAX};
+use crate::budget::OverBudget;
 
 /// Why a recording could not be read. Its text is one line: what, where, and how to fix it.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +25,10 @@ pub enum Problem {
     UnknownHeader(String),
     MissingColumn,
     RepeatedColumn,
-    FieldCount { header: usize, row: usize },
+    FieldCount {
+        header: usize,
+        row: usize,
+    },
     OpenQuote,
     NoName,
     NotANumber(String),
@@ -33,9 +37,18 @@ pub enum Problem {
     NotAStateKind(String),
     TooFar(String),
     TooLate(String),
-    TimeRunsBackwards { entity: String, back: Span },
+    TimeRunsBackwards {
+        entity: String,
+        back: Span,
+    },
     NoRows,
     NoUsableStretch,
+    LongRow,
+    /// More entities than [`ENTITIES_MAX`](super::ENTITIES_MAX).
+    TooManyEntities,
+    OverBudget(OverBudget),
+    /// The bytes could not be read or unpacked.
+    Unreadable(String),
 }
 
 impl RecordingError {
@@ -120,6 +133,18 @@ impl fmt::Display for Problem {
                 "no usable stretch: an entity needs samples at most {} ms apart, without a break between them",
                 super::GAP_MAX.as_millis_f64()
             ),
+            Self::LongRow => {
+                write!(f, "a row of more than {} KiB: end every row with a line end", ROW_BYTES_MAX >> 10)
+            }
+            Self::TooManyEntities => {
+                write!(
+                    f,
+                    "more than {} entities: give an entity one name for all its rows",
+                    super::ENTITIES_MAX
+                )
+            }
+            Self::OverBudget(over) => over.fmt(f),
+            Self::Unreadable(why) => write!(f, "cannot be read ({}): fetch or record it again", OneLine(why)),
         }
     }
 }

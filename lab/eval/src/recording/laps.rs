@@ -1,9 +1,12 @@
+use std::collections::BTreeMap;
+
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
-use super::Source;
 use super::error::{Problem, RecordingError};
 use super::table::Table;
+use super::{ENTITIES_MAX, Source, Stream, entity_bytes};
+use crate::budget::Budget;
 
 /// A recorded lap: positions in the plane, in order of time.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,29 +21,52 @@ pub struct RecordedLap {
 /// A lap is all rows with the same name, in any place. A row that repeats its lap's previous time
 /// is skipped. Time that runs backwards is an error.
 pub fn read_laps(source: Source<'_>) -> Result<Vec<RecordedLap>, RecordingError> {
-    let mut table = Table::open(source)?;
+    let mut bytes = source.bytes;
+    read_laps_from(Stream { name: source.name, input: &mut bytes }, &Budget::default())
+}
+
+/// Reads laps as their text arrives.
+pub fn read_laps_from<'a>(
+    stream: Stream<'a>,
+    budget: &'a Budget,
+) -> Result<Vec<RecordedLap>, RecordingError> {
+    let file = stream.name;
+    let mut table = Table::open(stream, budget)?;
     let [lap, t, x, y] = table.columns(["lap", "t", "x", "y"])?;
     let mut laps: Vec<RecordedLap> = Vec::new();
+    let mut index: BTreeMap<String, usize> = BTreeMap::new();
     while let Some(row) = table.next_row()? {
         let name = row.name(lap)?;
         let at = row.time_secs(t)?;
         let place = Vec2::new(row.coordinate(x)?, row.coordinate(y)?);
-        // Laps usually follow one another, so it is nearly always the last.
-        let index = laps.iter().rposition(|lap| lap.name == name).unwrap_or_else(|| {
-            laps.push(RecordedLap { name: name.into(), samples: Vec::new() });
-            laps.len() - 1
-        });
-        match laps[index].samples.last() {
+        let wrong = |problem| RecordingError::at(file, row.number, problem);
+        let hold = |bytes| budget.hold(bytes).map_err(|over| wrong(Problem::OverBudget(over)));
+        let known = match index.get(name) {
+            Some(known) => *known,
+            None if laps.len() >= ENTITIES_MAX => return Err(wrong(Problem::TooManyEntities)),
+            None => {
+                hold(entity_bytes(name))?;
+                index.insert(name.into(), laps.len());
+                laps.push(RecordedLap { name: name.into(), samples: Vec::new() });
+                laps.len() - 1
+            }
+        };
+        match laps[known].samples.last() {
             Some((last, _)) if at < *last => {
-                let problem = Problem::TimeRunsBackwards { entity: name.into(), back: *last - at };
-                return Err(RecordingError::at(source.name, row.number, problem));
+                return Err(wrong(Problem::TimeRunsBackwards { entity: name.into(), back: *last - at }));
             }
             Some((last, _)) if at == *last => {}
-            _ => laps[index].samples.push((at, place)),
+            _ => {
+                hold(LAP_SAMPLE_BYTES)?;
+                laps[known].samples.push((at, place));
+            }
         }
     }
     if laps.is_empty() {
-        return Err(RecordingError::of_file(source.name, Problem::NoRows));
+        return Err(RecordingError::of_file(file, Problem::NoRows));
     }
     Ok(laps)
 }
+
+/// A sample, in an array that doubles when it is full.
+const LAP_SAMPLE_BYTES: u64 = 3 * size_of::<(SharedInstant, Vec2)>() as u64;

@@ -28,10 +28,11 @@
 //! every entity is a player.
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 
 use fairpath::time::{SharedInstant, Span};
 pub use fairpath_sim::trace::LengthUnit;
-use fairpath_sim::trace::{Metadata, StateRow};
+use fairpath_sim::trace::{Metadata, StateKind, StateRow};
 
 mod bzflag;
 mod error;
@@ -42,11 +43,13 @@ mod team;
 mod trace;
 
 pub use error::{Problem, RecordingError};
-pub use laps::{RecordedLap, read_laps};
+pub use laps::{RecordedLap, read_laps, read_laps_from};
 pub use stretch::{Facing, GAP_MAX, Sample, Stretch, VELOCITY_WINDOW, Velocity};
 
 use stretch::estimate_turn_rates;
 use table::Table;
+
+use crate::budget::{Budget, OverBudget};
 
 pub const BALL: &str = "ball";
 
@@ -57,6 +60,17 @@ pub struct Source<'a> {
     pub name: &'a str,
     pub bytes: &'a [u8],
 }
+
+/// Text that is read as it arrives, and its name for errors.
+pub struct Stream<'a> {
+    /// A name for people: a file name.
+    pub name: &'a str,
+    pub input: &'a mut dyn BufRead,
+}
+
+/// The most entities of a recording: the object ids that a session has. More are a column of
+/// numbers that was taken for names.
+pub const ENTITIES_MAX: usize = 1 << 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
@@ -88,10 +102,51 @@ pub struct Entity {
 
 /// Reads a recording, and the breaks that belong to it if there are any.
 pub fn read(recording: Source<'_>, breaks: Option<Source<'_>>) -> Result<Recording, RecordingError> {
-    let breaks = breaks.map_or_else(|| Ok(Breaks::default()), Breaks::read)?;
-    let table = Table::open(recording)?;
+    read_within(recording, breaks, &Budget::default())
+}
+
+/// Reads a recording from memory with a budget of the caller.
+pub fn read_within(
+    recording: Source<'_>,
+    breaks: Option<Source<'_>>,
+    budget: &Budget,
+) -> Result<Recording, RecordingError> {
+    let mut bytes = recording.bytes;
+    let stream = Stream { name: recording.name, input: &mut bytes };
+    match breaks {
+        None => read_from(stream, None, budget),
+        Some(breaks) => {
+            let mut bytes = breaks.bytes;
+            read_from(stream, Some(Stream { name: breaks.name, input: &mut bytes }), budget)
+        }
+    }
+}
+
+/// Reads where the first viewer of a trace placed everything, for traces whose truth only other
+/// processes know: those of a watcher, or of a server without tanks of its own.
+pub fn read_placed_within(trace: Source<'_>, budget: &Budget) -> Result<Recording, RecordingError> {
+    let mut bytes = trace.bytes;
+    let table = Table::open(Stream { name: trace.name, input: &mut bytes }, budget)?;
+    if Format::of(&table) != Some(Format::Trace) {
+        return Err(table.unknown_header());
+    }
+    let mut tracks = Tracks::new(trace.name, Format::Trace, Breaks::default(), budget);
+    tracks.kind = StateKind::Placed;
+    trace::read(table, &mut tracks)?;
+    tracks.finish()
+}
+
+/// Reads a recording as its text arrives. Only the motion is kept, never the text.
+pub fn read_from<'a>(
+    recording: Stream<'a>,
+    breaks: Option<Stream<'a>>,
+    budget: &'a Budget,
+) -> Result<Recording, RecordingError> {
+    let breaks = breaks.map_or_else(|| Ok(Breaks::default()), |breaks| Breaks::read(breaks, budget))?;
+    let name = recording.name;
+    let table = Table::open(recording, budget)?;
     let format = Format::of(&table).ok_or_else(|| table.unknown_header())?;
-    let mut tracks = Tracks::new(recording.name, format, breaks);
+    let mut tracks = Tracks::new(name, format, breaks, budget);
     match format {
         Format::Bzflag => bzflag::read(table, &mut tracks)?,
         Format::Team => team::read(table, &mut tracks)?,
@@ -102,9 +157,33 @@ pub fn read(recording: Source<'_>, breaks: Option<Source<'_>>) -> Result<Recordi
 
 /// Creates a recording from a trace in memory. Errors call it `name`; its first row is row 1.
 pub fn from_trace(name: &str, metadata: &Metadata, states: &[StateRow]) -> Result<Recording, RecordingError> {
-    let mut tracks = Tracks::new(name, Format::Trace, Breaks::default());
-    trace::take(states, &mut tracks)?;
-    Ok(tracks.finish()?.described_by(metadata))
+    let budget = Budget::default();
+    let mut reader = TraceReader::new(name, &budget);
+    reader.take(states)?;
+    reader.finish(metadata)
+}
+
+/// Makes a recording of a trace that arrives in pieces. Only the truth is kept.
+pub struct TraceReader<'a> {
+    tracks: Tracks<'a>,
+    rows: usize,
+}
+
+impl<'a> TraceReader<'a> {
+    /// Errors call the trace `name`; its first row is row 1.
+    pub fn new(name: &'a str, budget: &'a Budget) -> Self {
+        Self { tracks: Tracks::new(name, Format::Trace, Breaks::default(), budget), rows: 0 }
+    }
+
+    pub fn take(&mut self, states: &[StateRow]) -> Result<(), RecordingError> {
+        trace::take(self.rows + 1, states, &mut self.tracks)?;
+        self.rows += states.len();
+        Ok(())
+    }
+
+    pub fn finish(self, metadata: &Metadata) -> Result<Recording, RecordingError> {
+        Ok(self.tracks.finish()?.described_by(metadata))
+    }
 }
 
 impl Format {
@@ -179,13 +258,20 @@ struct Breaks(BTreeMap<String, Vec<SharedInstant>>);
 
 impl Breaks {
     /// An entity that the recording does not contain is not an error: its break cuts nothing.
-    fn read(source: Source<'_>) -> Result<Self, RecordingError> {
-        let mut table = Table::open(source)?;
+    fn read<'a>(stream: Stream<'a>, budget: &'a Budget) -> Result<Self, RecordingError> {
+        let file = stream.name;
+        let mut table = Table::open(stream, budget)?;
         let [t, entity] = table.columns(["t", "entity"])?;
         let mut breaks = Self::default();
         while let Some(row) = table.next_row()? {
-            let at = row.time_secs(t)?;
-            breaks.0.entry(row.name(entity)?.into()).or_default().push(at);
+            let (at, name) = (row.time_secs(t)?, row.name(entity)?);
+            let wrong = |problem| RecordingError::at(file, row.number, problem);
+            let cost = if breaks.0.contains_key(name) { BREAK_BYTES } else { entity_bytes(name) };
+            budget.hold(cost).map_err(|over| wrong(Problem::OverBudget(over)))?;
+            if breaks.0.len() >= ENTITIES_MAX {
+                return Err(wrong(Problem::TooManyEntities));
+            }
+            breaks.0.entry(name.into()).or_default().push(at);
         }
         for instants in breaks.0.values_mut() {
             instants.sort_unstable();
@@ -194,9 +280,24 @@ impl Breaks {
     }
 }
 
+/// A sample, in an array that grows by quarters.
+const SAMPLE_BYTES: u64 = size_of::<Sample>() as u64 * 5 / 4;
+/// A stretch beside its samples, with the room of an array of a few.
+const RUN_BYTES: u64 = size_of::<Stretch>() as u64 * 2 + 4 * size_of::<Sample>() as u64;
+const BREAK_BYTES: u64 = 2 * size_of::<SharedInstant>() as u64;
+
+/// An entity: its track, and its name in it, in the index and in the recording.
+fn entity_bytes(name: &str) -> u64 {
+    RUN_BYTES + 512 + 3 * name.len() as u64
+}
+
 struct Tracks<'a> {
     file: &'a str,
+    budget: &'a Budget,
     format: Format,
+    /// The states of a trace that are taken for motion, and whose: those of the first viewer.
+    kind: StateKind,
+    viewer: Option<Option<u32>>,
     breaks: Breaks,
     index: BTreeMap<String, usize>,
     tracks: Vec<Track>,
@@ -220,11 +321,24 @@ struct RunKey {
 }
 
 impl<'a> Tracks<'a> {
-    fn new(file: &'a str, format: Format, breaks: Breaks) -> Self {
-        Self { file, format, breaks, index: BTreeMap::new(), tracks: Vec::new() }
+    fn new(file: &'a str, format: Format, breaks: Breaks, budget: &'a Budget) -> Self {
+        let (kind, viewer) = (StateKind::Truth, None);
+        Self { file, budget, format, kind, viewer, breaks, index: BTreeMap::new(), tracks: Vec::new() }
+    }
+
+    fn is_of_viewer(&mut self, viewer: Option<u32>) -> bool {
+        *self.viewer.get_or_insert(viewer) == viewer
     }
 
     fn push(&mut self, row: usize, name: &str, key: RunKey, sample: Sample) -> Result<(), RecordingError> {
+        let (file, budget) = (self.file, self.budget);
+        let over = |over: OverBudget| RecordingError::at(file, row, Problem::OverBudget(over));
+        if !self.index.contains_key(name) {
+            if self.tracks.len() >= ENTITIES_MAX {
+                return Err(RecordingError::at(file, row, Problem::TooManyEntities));
+            }
+            budget.hold(entity_bytes(name)).map_err(over)?;
+        }
         let index = self.index_of(name);
         let track = &mut self.tracks[index];
         match track.last {
@@ -236,10 +350,15 @@ impl<'a> Tracks<'a> {
             _ => {}
         }
         if !track.continues(key, sample.at) {
+            budget.hold(RUN_BYTES).map_err(over)?;
             track.end_run(index, self.format);
         }
+        budget.hold(SAMPLE_BYTES).map_err(over)?;
         track.key = key;
         track.last = Some(sample.at);
+        if track.run.len() == track.run.capacity() {
+            track.run.reserve_exact(4.max(track.run.len() / 4));
+        }
         track.run.push(sample);
         Ok(())
     }

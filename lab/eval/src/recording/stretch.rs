@@ -67,10 +67,11 @@ impl Stretch {
         velocity: Velocity,
         run: Vec<Sample>,
     ) -> Option<Self> {
-        let samples = match velocity {
+        let mut samples = match velocity {
             Velocity::Recorded => run,
-            Velocity::Estimated => with_estimated_velocities(&run),
+            Velocity::Estimated => with_estimated_velocities(run),
         };
+        samples.shrink_to_fit();
         (samples.len() >= 2).then_some(Self { entity, team, life, velocity, samples })
     }
 
@@ -190,15 +191,17 @@ pub(super) fn estimate_turn_rates(run: &mut [Sample]) {
     }
 }
 
-fn with_estimated_velocities(run: &[Sample]) -> Vec<Sample> {
+/// In place: a long recording fits into memory once, not twice.
+fn with_estimated_velocities(mut run: Vec<Sample>) -> Vec<Sample> {
     let mut past = 0;
-    let mut known = Vec::with_capacity(run.len());
-    for (index, sample) in run.iter().enumerate().skip(1) {
-        while past + 1 < index && sample.at - run[past + 1].at >= VELOCITY_WINDOW {
+    for index in 1..run.len() {
+        let Sample { at, position, .. } = run[index];
+        while past + 1 < index && at - run[past + 1].at >= VELOCITY_WINDOW {
             past += 1;
         }
-        let secs = (sample.at - run[past].at).as_secs_f64();
-        known.push(Sample { velocity: (sample.position - run[past].position) * (1.0 / secs), ..*sample });
+        let secs = (at - run[past].at).as_secs_f64();
+        run[index].velocity = (position - run[past].position) * (1.0 / secs);
     }
-    known
+    run.drain(..1.min(run.len()));
+    run
 }

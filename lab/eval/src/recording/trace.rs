@@ -1,7 +1,7 @@
 use fairpath::rotation::Quat;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec3;
-use fairpath_sim::trace::{StateKind, StateRow};
+use fairpath_sim::trace::StateRow;
 
 use super::error::{Problem, RecordingError};
 use super::stretch::{Facing, Sample};
@@ -13,13 +13,14 @@ pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), 
     let [t, entity, life, kind, is_break] = table.columns(["t_us", "entity", "life", "kind", "break"])?;
     let [x, y, z, vx, vy, vz] = table.columns(["x", "y", "z", "vx", "vy", "vz"])?;
     let [qw, qx, qy, qz] = table.columns(["qw", "qx", "qy", "qz"])?;
+    let viewer = if table.has("viewer") { Some(table.columns(["viewer"])?[0]) } else { None };
     while let Some(row) = table.next_row()? {
         let state = StateRow {
             t_us: row.count(t)?,
             entity: row.count(entity)?,
             life: row.count(life)?,
             kind: row.state_kind(kind)?,
-            viewer: None,
+            viewer: viewer.and_then(|column| row.count(column).ok()),
             x: row.number(x)?,
             y: row.number(y)?,
             z: row.number(z)?,
@@ -37,12 +38,13 @@ pub(super) fn read(mut table: Table<'_>, tracks: &mut Tracks<'_>) -> Result<(), 
     Ok(())
 }
 
-pub(super) fn take(states: &[StateRow], tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
-    (1..).zip(states).try_for_each(|(number, state)| push(number, state, tracks))
+/// Takes rows in memory, of which the first has the number `first`.
+pub(super) fn take(first: usize, states: &[StateRow], tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
+    (first..).zip(states).try_for_each(|(number, state)| push(number, state, tracks))
 }
 
 fn push(number: usize, state: &StateRow, tracks: &mut Tracks<'_>) -> Result<(), RecordingError> {
-    if state.kind != StateKind::Truth {
+    if state.kind != tracks.kind || !tracks.is_of_viewer(state.viewer) {
         return Ok(());
     }
     check(state)

@@ -6,6 +6,7 @@ use fairpath::motion::Dis;
 use fairpath::motion::dis::{AccelerationReading, FpbReading, FvbReading, Model};
 use fairpath::rotation::{Euler, Quat};
 use fairpath::vector::Vec3;
+use fairpath_eval::budget::Budget;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -27,6 +28,9 @@ pub(super) fn read(json: &[u8], file_name: &str) -> Result<Vec<FileEntry>, DisFi
     if json.trim_ascii().is_empty() {
         return Err(DisFileError::Empty { file: file() });
     }
+    Budget::default()
+        .hold(memory_of(json))
+        .map_err(|over| DisFileError::NotAList { file: file(), reason: over.to_string() })?;
     let RawList(raw) = serde_json::from_slice(json)
         .map_err(|reason| DisFileError::NotAList { file: file(), reason: reason.to_string() })?;
     if raw.is_empty() {
@@ -44,6 +48,20 @@ pub(super) fn read(json: &[u8], file_name: &str) -> Result<Vec<FileEntry>, DisFi
             })
         })
         .collect()
+}
+
+/// An upper bound of the memory that a JSON text takes as values, by its punctuation: an object is
+/// a node of a tree, and everything else an element of an array or a field, in an array that
+/// doubles when it is full.
+fn memory_of(json: &[u8]) -> u64 {
+    const OBJECT_BYTES: u64 = 704;
+    const VALUE_BYTES: u64 = 3 * size_of::<Value>() as u64;
+    let of_byte = |byte: &u8| match byte {
+        b'{' => OBJECT_BYTES,
+        b',' | b':' | b'[' => VALUE_BYTES,
+        _ => 1,
+    };
+    json.iter().map(of_byte).sum()
 }
 
 /// What a file calls this reading of this model.

@@ -23,9 +23,10 @@ pub(crate) use trial::{claims, note};
 
 use std::path::Path;
 
-use fairpath_eval::recording::{RecordedLap, Source, read_laps};
+use fairpath_eval::budget::Budget;
+use fairpath_eval::recording::{RecordedLap, Stream, read_laps_from};
 
-use crate::files::{OpenError, read};
+use crate::files::{OpenError, Unpacked};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct LapFile {
@@ -36,8 +37,9 @@ pub struct LapFile {
 
 /// Reads laps: CSV with the columns `lap,t,x,y`, plain or gzipped.
 pub fn open_laps(path: &Path) -> Result<LapFile, OpenError> {
-    let bytes = read(path)?;
-    let laps = read_laps(Source { name: &path.display().to_string(), bytes: &bytes })?;
+    let (name, mut input) = (path.display().to_string(), Unpacked::open(path)?);
+    let laps = read_laps_from(Stream { name: &name, input: &mut input.bytes }, &Budget::default())
+        .map_err(|error| OpenError::of_text(path, input.is_packed, error))?;
     let file =
         path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into());
     Ok(LapFile { file, laps })

@@ -18,6 +18,7 @@
 //!   [`GameRooms`] has a room for each game, and [`HostedClient`] is the client's end. All of them
 //!   exchange calls of a session
 //! - [`TankPublisher`] plays local tanks and publishes them to a session
+//! - [`ReplayPublisher`] publishes a recorded match again, from any instant and at any speed
 //! - [`FairnessReport`] is the server's ledger of one client's error, compared with all clients
 //! - [`WireState`] is a state with a bit-exact byte encoding
 //!
@@ -30,6 +31,7 @@ mod hosted;
 mod loopback;
 mod message;
 mod publisher;
+mod replay;
 mod room;
 mod rooms;
 mod slot;
@@ -41,6 +43,7 @@ pub use hosted::{CLIENT_SEAT, HostedGame, HostedJetCar, HostedRace, HostedSailin
 pub use loopback::Loopback;
 pub use message::{BadMessage, Reader, WireState, Writer, read_input, read_reply, write_input, write_reply};
 pub use publisher::{ALIVE, EntitySink, SHOT, SessionAt, TANK, TankPublisher, show};
+pub use replay::{PlacedCheck, PlacedChecker, RecordedMatch, ReplayPublisher, SPEEDS, Sights, check_placed};
 pub use room::{Room, RoomStatistics};
 pub use rooms::GameRooms;
 pub use slot::{ClientSlot, PADDING};

@@ -10,7 +10,7 @@ const [NOT_ASKED, ANSWERS] = [0, 1];
 // The distance within which a click counts, in pixels of the page.
 const NEAR_A_LINE = 12;
 const NEAR_A_PLAYER = 28;
-const WHICH_FILES = "CSV or .csv.gz: t, entity, team, x, y; with its .breaks.csv. Or drop them onto the page.";
+const WHICH_FILES = "CSV or .csv.gz: t, entity, team, x, y; with its .breaks.csv. Or what `fairpath serve --keep` saved. Or drop them onto the page.";
 
 export const html = `
 <h1>Guess the future</h1>
@@ -27,7 +27,7 @@ export const html = `
       <p>Bots play a small team shooter, Ethereal: circles against squares. Sixty times a second each predictor says where every player will be in 0.3 to 2.1 seconds, from
       what was known at that moment and nothing else. A better prediction means fewer packets, and a lost packet matters less.</p>
       <p><b>Your own recording</b>: drop a CSV file with the columns t, entity, team, x, y (seconds, metres) onto the page, or choose one; plain or gzipped, and with its <code>.breaks.csv</code> (t, entity, reason) where players
-      respawn or teleport. It stays in this browser. Predictors that need walls or key presses are left out.</p>
+      respawn or teleport. A trace that <code>fairpath record</code> or <code>fairpath serve --keep</code> wrote as CSV is shown too: the truth, or where the server placed everybody. It stays in this browser. Predictors that need walls or key presses are left out.</p>
       <dl>
         <dt>Predictors</dt><dd>tick the predictors you want in the table. A predictor that is added later first replays everything before, which takes a moment for a long recording. One more, the trend line, needs laps on a track: <code>fairpath lab run trend-line</code>.</dd>
         <dt>Mean error</dt><dd>the distance between where a player was expected and where it was.</dd>

@@ -15,8 +15,9 @@ use crate::ethereal::map::Map;
 use crate::ethereal::player::Body;
 use crate::shared::{PlayerInput, Team};
 
-/// The longest file that is read, in bytes. An hour of eight bots takes 8 MB.
-pub const XML_BYTES_MAX: usize = 1 << 28;
+/// The longest file that is read, in bytes. 64 MiB: an hour of eight bots
+/// takes 8 MB, and what is read from a file takes at most four times its length.
+pub const XML_BYTES_MAX: usize = 64 << 20;
 
 impl Recording {
     /// Returns the recording as XML: Shi 2014's replay format (its Box 1), made exact.

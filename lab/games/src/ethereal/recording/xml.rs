@@ -69,7 +69,9 @@ impl std::error::Error for XmlError {}
 impl fmt::Display for XmlProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong => write!(out, "the file is too long; at most 256 MiB are read"),
+            Self::TooLong => {
+                write!(out, "the file is too long; at most 64 MiB are read, so cut it into rounds")
+            }
             Self::NotText => write!(out, "the file is not UTF-8 text"),
             Self::Ended { expected } => write!(out, "the file ends, expected {expected}"),
             Self::Unexpected { expected, found } => write!(out, "found {found}, expected {expected}"),

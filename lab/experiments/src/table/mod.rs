@@ -3,13 +3,20 @@
 //! Every other tool reads it (`pandas.read_parquet`, DuckDB, Polars); only the optional columns
 //! are ever null. Small results are JSON, see [`results`](crate::results).
 
-use std::cell::Cell;
+mod reader;
+mod thrift;
+mod writer;
+
+pub use reader::{BATCH_ROWS, TableReader};
+pub use writer::TableWriter;
+
 use std::fmt;
+use std::io::Write;
 use std::ops::Range;
-use std::panic::{self, UnwindSafe};
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use fairpath_eval::budget::{Budget, OverBudget};
 use parquet::basic::{Compression, Encoding, GzipLevel, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::column::writer::ColumnWriter;
@@ -17,7 +24,6 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
@@ -25,10 +31,9 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 /// in memory. Smaller groups compress worse, larger ones keep a reader from skipping.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// The longest table we read: an hour of ten tanks at 60 Hz with all their shots, some 500 MB in
-/// memory and 640 MB as CSV. Columns pack so well that a file's size says nothing: without a bound
-/// a small bad one would unpack until memory ends.
-pub const ROWS_MAX: usize = 1 << 22;
+/// The longest word of a table. Ours name kinds of rows; a dictionary makes a word of megabytes cost
+/// nothing in the file, and its length again in every row that is read.
+const WORD_BYTES_MAX: usize = 256;
 
 /// Columns of equal length, in order, and notes about them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,7 +63,8 @@ pub enum Column {
 pub enum TableError {
     Uneven { column: String },
     UnknownKind { column: String },
-    TooLong,
+    LongWord { column: String },
+    OverBudget(OverBudget),
     Parquet(ParquetError),
 }
 
@@ -79,6 +85,18 @@ impl Table {
         self
     }
 
+    /// Adds the rows of a table with the same columns.
+    pub fn append(&mut self, more: Self) {
+        for ((_, column), (_, more)) in self.columns.iter_mut().zip(more.columns) {
+            column.append(more);
+        }
+    }
+
+    /// Removes all rows.
+    pub fn clear(&mut self) {
+        self.columns.iter_mut().for_each(|(_, column)| column.clear());
+    }
+
     pub fn row_count(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
@@ -96,14 +114,7 @@ impl Table {
         let mut bytes = Vec::new();
         let mut file = SerializedFileWriter::new(&mut bytes, self.schema()?, self.properties())?;
         for start in (0..rows).step_by(ROWS_PER_GROUP) {
-            let group_rows = start..rows.min(start + ROWS_PER_GROUP);
-            let mut group = file.next_row_group()?;
-            for (_, column) in &self.columns {
-                let mut writer = group.next_column()?.expect("the schema has a column for each of ours");
-                column.write(writer.untyped(), group_rows.clone())?;
-                writer.close()?;
-            }
-            group.close()?;
+            self.write_group(&mut file, start..rows.min(start + ROWS_PER_GROUP))?;
         }
         file.close()?;
         Ok(bytes)
@@ -111,32 +122,36 @@ impl Table {
 
     /// Reads what [`to_parquet`](Self::to_parquet) wrote.
     pub fn from_parquet(bytes: Vec<u8>) -> Result<Self, TableError> {
-        without_panic(|| Self::decode(bytes))
+        Self::from_parquet_within(bytes, &Budget::default())
     }
 
-    fn decode(bytes: Vec<u8>) -> Result<Self, TableError> {
-        let file = SerializedFileReader::new(Bytes::from(bytes))?;
-        let metadata = file.metadata().file_metadata();
-        let mut table = Self::new();
-        for pair in metadata.key_value_metadata().into_iter().flatten() {
-            table.metadata.push((pair.key.clone(), pair.value.clone().unwrap_or_default()));
-        }
-        for column in metadata.schema().get_fields() {
-            let empty = Column::empty_of(column)
-                .ok_or_else(|| TableError::UnknownKind { column: column.name().into() })?;
-            table.columns.push((column.name().into(), empty));
-        }
-        for group in 0..file.num_row_groups() {
-            let group = file.get_row_group(group)?;
-            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            if rows > ROWS_MAX - table.row_count().min(ROWS_MAX) {
-                return Err(TableError::TooLong);
-            }
-            for (index, (name, column)) in table.columns.iter_mut().enumerate() {
-                column.read(name, group.get_column_reader(index)?, rows)?;
+    /// Reads a table into memory with a budget of the caller. A longer one is read by
+    /// [`TableReader`].
+    pub fn from_parquet_within(bytes: Vec<u8>, budget: &Budget) -> Result<Self, TableError> {
+        let mut reader = TableReader::open(Bytes::from(bytes), budget)?;
+        let mut table = reader.empty_table();
+        while let Some(batch) = reader.next_batch()? {
+            for ((_, column), (_, more)) in table.columns.iter_mut().zip(batch.columns) {
+                budget.hold(more.bytes())?;
+                column.append(more);
             }
         }
         Ok(table)
+    }
+
+    fn write_group(
+        &self,
+        file: &mut SerializedFileWriter<impl Write + Send>,
+        rows: Range<usize>,
+    ) -> Result<(), TableError> {
+        let mut group = file.next_row_group()?;
+        for (_, column) in &self.columns {
+            let mut writer = group.next_column()?.expect("the schema has a column for each of ours");
+            column.write(writer.untyped(), rows.clone())?;
+            writer.close()?;
+        }
+        group.close()?;
+        Ok(())
     }
 
     fn schema(&self) -> Result<TypePtr, TableError> {
@@ -185,6 +200,51 @@ impl Column {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The memory of the cells, in an array that doubles when it is full.
+    fn bytes(&self) -> u64 {
+        let cell = match self {
+            Self::Bool(_) => 1,
+            Self::U16(_) => 2,
+            Self::U32(_) => 4,
+            Self::I64(_) | Self::U64(_) | Self::F64(_) | Self::OptionalU32(_) => 8,
+            Self::OptionalI64(_) => 16,
+            Self::Text(words) => {
+                let letters: usize = words.iter().map(|word| word.len().next_multiple_of(16)).sum();
+                return (letters + 2 * size_of::<String>() * words.len()) as u64;
+            }
+        };
+        2 * cell * self.len() as u64
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::I64(values) => values.clear(),
+            Self::OptionalI64(values) => values.clear(),
+            Self::U64(values) => values.clear(),
+            Self::U32(values) => values.clear(),
+            Self::OptionalU32(values) => values.clear(),
+            Self::U16(values) => values.clear(),
+            Self::F64(values) => values.clear(),
+            Self::Bool(values) => values.clear(),
+            Self::Text(values) => values.clear(),
+        }
+    }
+
+    fn append(&mut self, more: Self) {
+        match (self, more) {
+            (Self::I64(values), Self::I64(more)) => values.extend(more),
+            (Self::OptionalI64(values), Self::OptionalI64(more)) => values.extend(more),
+            (Self::U64(values), Self::U64(more)) => values.extend(more),
+            (Self::U32(values), Self::U32(more)) => values.extend(more),
+            (Self::OptionalU32(values), Self::OptionalU32(more)) => values.extend(more),
+            (Self::U16(values), Self::U16(more)) => values.extend(more),
+            (Self::F64(values), Self::F64(more)) => values.extend(more),
+            (Self::Bool(values), Self::Bool(more)) => values.extend(more),
+            (Self::Text(values), Self::Text(more)) => values.extend(more),
+            _ => unreachable!("both are of one file"),
+        }
     }
 
     fn schema(&self, name: &str) -> Result<TypePtr, ParquetError> {
@@ -274,7 +334,7 @@ impl Column {
         written.map(drop)
     }
 
-    fn read(&mut self, name: &str, reader: ColumnReader, rows: usize) -> Result<(), TableError> {
+    fn read(&mut self, name: &str, reader: &mut ColumnReader, rows: usize) -> Result<(), TableError> {
         match (self, reader) {
             (Self::I64(values), ColumnReader::Int64ColumnReader(from)) => values.extend(all(from, rows)?),
             (Self::OptionalI64(values), ColumnReader::Int64ColumnReader(from)) => {
@@ -296,6 +356,9 @@ impl Column {
             (Self::Bool(values), ColumnReader::BoolColumnReader(from)) => values.extend(all(from, rows)?),
             (Self::Text(values), ColumnReader::ByteArrayColumnReader(from)) => {
                 for word in all(from, rows)? {
+                    if word.len() > WORD_BYTES_MAX {
+                        return Err(TableError::LongWord { column: name.into() });
+                    }
                     values.push(word.as_utf8()?.into());
                 }
             }
@@ -310,7 +373,7 @@ fn presence<T>(values: &[Option<T>]) -> Vec<i16> {
     values.iter().map(|value| value.is_some().into()).collect()
 }
 
-fn all<T: DataType>(mut reader: ColumnReaderImpl<T>, rows: usize) -> Result<Vec<T::T>, ParquetError> {
+fn all<T: DataType>(reader: &mut ColumnReaderImpl<T>, rows: usize) -> Result<Vec<T::T>, ParquetError> {
     let mut values = Vec::new();
     while values.len() < rows {
         let (records, ..) = reader.read_records(rows - values.len(), None, None, &mut values)?;
@@ -323,7 +386,7 @@ fn all<T: DataType>(mut reader: ColumnReaderImpl<T>, rows: usize) -> Result<Vec<
 
 /// Puts values and [`presence`] together again.
 fn all_optional<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
+    reader: &mut ColumnReaderImpl<T>,
     rows: usize,
 ) -> Result<Vec<Option<T::T>>, ParquetError> {
     let (mut present, mut values) = (Vec::new(), Vec::new());
@@ -342,29 +405,23 @@ fn ends_early() -> ParquetError {
     ParquetError::EOF("a column ends before its row group does".into())
 }
 
-thread_local! {
-    static IS_READING: Cell<bool> = const { Cell::new(false) };
+impl From<ParquetError> for TableError {
+    fn from(error: ParquetError) -> Self {
+        match error {
+            ParquetError::External(inner) => match inner.downcast::<OverBudget>() {
+                Ok(over) => Self::OverBudget(*over),
+                Err(inner) => Self::Parquet(ParquetError::External(inner)),
+            },
+            error => Self::Parquet(error),
+        }
+    }
 }
 
-/// Turns panics of the parquet crate into errors: it panics on some broken files (a negative offset
-/// in the footer, a page without its dictionary).
-fn without_panic(read: impl FnOnce() -> Result<Table, TableError> + UnwindSafe) -> Result<Table, TableError> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let usual = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !IS_READING.get() {
-                usual(info);
-            }
-        }));
-    });
-    IS_READING.set(true);
-    let done = panic::catch_unwind(read);
-    IS_READING.set(false);
-    done.unwrap_or_else(|_| Err(ParquetError::General("it is broken".into()).into()))
+impl From<OverBudget> for TableError {
+    fn from(over: OverBudget) -> Self {
+        Self::OverBudget(over)
+    }
 }
-
-wrap!(TableError: Parquet(ParquetError));
 
 impl std::error::Error for TableError {}
 
@@ -373,7 +430,10 @@ impl fmt::Display for TableError {
         match self {
             Self::Uneven { column } => write!(f, "column {column} is not as long as the first one"),
             Self::UnknownKind { column } => write!(f, "column {column} is of a kind fairpath does not write"),
-            Self::TooLong => write!(f, "more than {ROWS_MAX} rows"),
+            Self::LongWord { column } => {
+                write!(f, "column {column} has a word of more than {WORD_BYTES_MAX} bytes")
+            }
+            Self::OverBudget(over) => over.fmt(f),
             Self::Parquet(error) => write!(f, "not a table fairpath can read: {error}"),
         }
     }
