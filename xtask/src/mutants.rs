@@ -33,9 +33,15 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "packer: a datagram is not booked against the budget",
-        file: "crates/fairpath/src/session/channel.rs",
-        right: "self.budget.spend(bytes as f64);",
-        wrong: "self.budget.spend(0.0 * bytes as f64);",
+        file: "crates/fairpath/src/session/byte_budget.rs",
+        right: "let motion = bytes as f64;",
+        wrong: "let motion = 0.0 * bytes as f64;",
+    },
+    Mutant {
+        name: "budget: the bucket fills twice as fast as the budget says",
+        file: "crates/fairpath/src/session/byte_budget.rs",
+        right: "all: Bucket::new(rate, burst),",
+        wrong: "all: Bucket::new(2.0 * rate, burst),",
     },
     Mutant {
         name: "packer: copies leave before their earliest instant",

@@ -5,6 +5,8 @@
 mod arena;
 #[path = "sessions/budget.rs"]
 mod budget;
+#[path = "sessions/budget_laws.rs"]
+mod budget_laws;
 #[path = "sessions/calls.rs"]
 mod calls;
 #[path = "sessions/hostile.rs"]

@@ -4,12 +4,13 @@
 //! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so
 //! [`RecordingScheduler`] wraps the real one and records its calls, and [`RecordingTap`] the links.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use fairpath::DrVector;
 use fairpath::number::{EntityId, PacketNumber, ReceiverId};
 use fairpath::random::Random;
-use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler};
+use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler, WaitingCopy};
 use fairpath::session::Client;
 use fairpath::session::message::{Datagram, Part};
 use fairpath::time::{SharedInstant, Span};
@@ -33,7 +34,7 @@ pub(crate) enum WorldEvent {
     /// A copy left the server.
     Departed { entity: EntityId, receiver: ReceiverId, at: SharedInstant },
     /// A receiver was added to an entity's ledger.
-    Joined { entity: EntityId, receiver: ReceiverId },
+    Joined { entity: EntityId, receiver: ReceiverId, now: SharedInstant },
     /// Receivers or entities were removed.
     Removed(Removed),
     /// A client or the server sent a datagram.
@@ -47,6 +48,8 @@ pub(crate) enum WorldEvent {
         vectors: Vec<DrVector<Vec2>>,
         followed: Vec<DrVector<Vec2>>,
     },
+    /// A client follows the DR vectors of objects that were announced to it on the stream.
+    Announced { receiver: ReceiverId, at: SharedInstant, vectors: Vec<DrVector<Vec2>> },
 }
 
 #[derive(Clone, Debug, Default)]
@@ -100,8 +103,12 @@ impl Scheduler<Vec2> for RecordingScheduler {
         self.inner.on_departed(entity, receiver, at, cost);
     }
 
+    fn rank(&self, copy: &WaitingCopy<'_, Vec2>) -> f64 {
+        self.inner.rank(copy)
+    }
+
     fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
-        self.log.note(WorldEvent::Joined { entity, receiver });
+        self.log.note(WorldEvent::Joined { entity, receiver, now });
         self.inner.on_joined(entity, receiver, now);
     }
 
@@ -118,6 +125,8 @@ pub(crate) struct RecordingTap {
     /// By how much each client reports later arrivals.
     pub(crate) lies: Vec<Option<Span>>,
     pub(crate) intakes: Vec<SessionCounter>,
+    /// The objects that each client knew after the last bytes of its stream.
+    pub(crate) known: Vec<BTreeSet<EntityId>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -185,6 +194,17 @@ impl Tap<Vec2> for RecordingTap {
                 vectors,
                 followed,
             });
+        }
+    }
+
+    fn on_client_streamed(&mut self, index: usize, now: SharedInstant, client: &mut Client<Vec2>) {
+        let objects: BTreeSet<EntityId> = client.objects().collect();
+        let new =
+            objects.difference(&self.known[index]).filter_map(|object| client.followed(*object).copied());
+        let vectors: Vec<_> = new.collect();
+        self.known[index] = objects;
+        if let Some(id) = client.id().filter(|_| !vectors.is_empty()) {
+            self.log.note(WorldEvent::Announced { receiver: id.receiver(), at: now, vectors });
         }
     }
 }

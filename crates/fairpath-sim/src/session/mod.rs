@@ -61,6 +61,9 @@ pub trait Tap<V: Planar>: Debug + Send {
         _client: &mut Client<V>,
     ) {
     }
+
+    /// A client has handled bytes of the server's ordered stream.
+    fn on_client_streamed(&mut self, _client: usize, _now: SharedInstant, _session: &mut Client<V>) {}
 }
 
 /// The client and the direction of a datagram.
@@ -423,6 +426,9 @@ impl<V: Planar> SessionWorld<V> {
         let connection = packet.connection;
         let arrived = pipe.handle(packet);
         arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
+        if let Some(tap) = self.tap.as_mut().filter(|_| !arrived.streams.is_empty()) {
+            tap.on_client_streamed(index, now, &mut seat.client);
+        }
         arrived.unordered.iter().for_each(|bytes| seat.client.handle_unordered(bytes, local));
         for bytes in &arrived.datagrams {
             seat.client.handle_datagram(bytes, local);

@@ -9,7 +9,7 @@ use super::redundancy::{CopyPlan, Repeats};
 use super::responsiveness::Responsiveness;
 use super::shared_claims::SharedClaim;
 use super::watches::{Pace, Watch, WatchRow};
-use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler};
+use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler, WaitingCopy};
 use crate::clock::DelayEstimate;
 use crate::directory::{Directory, Walk};
 use crate::dr_vector::DrVector;
@@ -468,16 +468,23 @@ impl<V: Planar> Dispatcher<V> {
         self.generated
     }
 
-    /// Returns the weight of a departure to a receiver that has waited: it grows with the time
-    /// since the last copy. Repeats come last.
-    pub(crate) fn urgency(&self, departure: &Departure, now: SharedInstant) -> f64 {
+    /// Returns how early a copy leaves that does not fit beside the others (the scheduler's rank),
+    /// and the time since the last copy about its entity. Repeats come last.
+    pub(crate) fn rank(&self, departure: &Departure, now: SharedInstant) -> (f64, Span) {
         let claim = &departure.claim;
         if departure.kind == DepartureKind::Repeat {
-            return -1.0;
+            return (f64::NEG_INFINITY, Span::ZERO);
         }
-        let watch = self.entities.slot(claim.entity).zip(self.receivers.get(claim.receiver));
-        let watch = watch.and_then(|(slot, record)| record.watches.get(slot));
-        watch.map_or(claim.weight, |watch| watch.urgency(claim.weight, now))
+        let slot = self.entities.slot(claim.entity);
+        let entity = slot.and_then(|slot| self.entities.at(slot));
+        let record = self.receivers.get(claim.receiver);
+        let Some(((slot, entity), record)) = slot.zip(entity).zip(record) else {
+            return (claim.weight, Span::ZERO);
+        };
+        let silence = record.watches.get(slot).map_or(Span::ZERO, |watch| watch.silence(now));
+        let delay = record.likely_delay();
+        let rank = self.scheduler.rank(&WaitingCopy { claim, ledger: &entity.ledger, silence, delay, now });
+        (rank, silence)
     }
 
     /// Puts back a departure that did not fit into the packet. It waits, unless a newer claim does.
@@ -510,6 +517,44 @@ impl<V: Planar> Dispatcher<V> {
             departures.iter().for_each(|departure| self.forget_repeated(&departure.claim));
         }
         self.depart(place, departures.iter().map(|it| (&it.claim, it.kind)), at, cost)
+    }
+
+    /// Books the newest DR vector as sent to a receiver in the announcement of its entity, which
+    /// travels on a stream. [`on_announcement_confirmed`](Self::on_announcement_confirmed) is its
+    /// receipt: reports about datagrams say nothing about it.
+    pub(crate) fn on_announced(
+        &mut self,
+        entity: EntityId,
+        receiver: ReceiverId,
+        at: SharedInstant,
+    ) -> Option<CopyId> {
+        let slot = self.entities.slot(entity)?;
+        let claim = self.entities.at(slot)?.newest_for(receiver, 0.0, at);
+        let copy = self.on_departed(&claim, at, 1.0)?;
+        self.receivers.get_mut(receiver)?.copies.expect_no_report(copy);
+        Some(copy)
+    }
+
+    /// Books that a receiver has an announcement: it arrived when it was expected or, if the
+    /// confirmation comes later than that explains, at most `held` before the confirmation left.
+    pub(crate) fn on_announcement_confirmed(
+        &mut self,
+        receiver: ReceiverId,
+        copy: CopyId,
+        held: Span,
+        now: SharedInstant,
+    ) {
+        let Some(place) = self.receivers.find(receiver) else { return };
+        let from = self.receivers.at_mut(place);
+        let FoundCopy::Open(open) = from.copies.find(copy) else { return };
+        let (entity, sent_at) = (open.entity, open.sent_at);
+        from.copies.close(copy);
+        from.responsiveness.handle_receipts(1);
+        let delay = from.likely_delay().unwrap_or(Span::ZERO).max(Span::ZERO);
+        let arrived_at = (sent_at + delay).max(now - delay - held).min(now);
+        if let Some(entity) = self.entities.get_mut(entity) {
+            entity.ledger.book_arrival(copy, (receiver, place), arrived_at);
+        }
     }
 
     /// Removes the receiver's claims that are no newer than the DR vector of this one, which

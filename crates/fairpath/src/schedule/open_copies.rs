@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 
+use super::deadlines::NEVER;
 use crate::ledger::CopyId;
 use crate::number::EntityId;
 use crate::time::{SharedInstant, Span};
@@ -72,6 +73,13 @@ impl OpenCopies {
             None => FoundCopy::NeverSent,
             Some(found) if found.is_open => FoundCopy::Open(*found),
             Some(_) => FoundCopy::Closed,
+        }
+    }
+
+    /// Reports that are complete say nothing about this copy.
+    pub(super) fn expect_no_report(&mut self, copy: CopyId) {
+        if let Some(found) = copy.after(self.first).and_then(|place| self.copies.get_mut(place)) {
+            found.expected = NEVER;
         }
     }
 

@@ -237,6 +237,11 @@ impl Message {
         !matches!(self, Self::Hello(_) | Self::Welcome(_) | Self::Confirm(_))
     }
 
+    /// Returns whether the message announces an object.
+    pub(super) fn announces(&self) -> bool {
+        matches!(self, Self::Create(_) | Self::Enter(_))
+    }
+
     /// Appends the message, without its length on the stream.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {

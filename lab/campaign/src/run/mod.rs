@@ -205,6 +205,7 @@ impl<'a> WorldRun<'a> {
                 .map(|client| self.plan.liars.iter().find(|(liar, _)| *liar == client).map(|(_, by)| *by))
                 .collect(),
             intakes: vec![SessionCounter::default(); clients.len()],
+            known: vec![std::collections::BTreeSet::new(); clients.len()],
         };
         let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(listener);
         for index in 0..self.plan.clients {
@@ -345,7 +346,7 @@ impl<'a> WorldRun<'a> {
                 WorldEvent::Departed { entity, receiver, at } => {
                     self.budgets.on_departed((entity, receiver), at, findings);
                 }
-                WorldEvent::Joined { entity, receiver } => self.ledgers.on_joined(entity, receiver),
+                WorldEvent::Joined { entity, receiver, now } => self.ledgers.on_joined(entity, receiver, now),
                 WorldEvent::Removed(left) => {
                     self.ledgers.on_removed(left);
                     self.budgets.on_removed(left);
@@ -356,6 +357,11 @@ impl<'a> WorldRun<'a> {
                     let ppm = if way.is_up { ppm } else { 0.0 };
                     self.budgets.on_sent(way, bytes, ppm, at, findings);
                     self.digest.u64(way.client as u64).i64(at.as_micros()).u64(bytes as u64);
+                }
+                WorldEvent::Announced { receiver, at, vectors } => {
+                    for vector in &vectors {
+                        self.ledgers.on_announced(receiver, vector, at);
+                    }
                 }
                 WorldEvent::Received { client, session, receiver, at, vectors, followed } => {
                     for vector in &followed {

@@ -257,6 +257,7 @@ impl<V: Planar> Client<V> {
         };
         let motion =
             export.map(|export| encode_motion(precision, &export.vector, shared)).unwrap_or_default();
+        let is_announced = !motion.is_empty();
         let (owner, term, creation) = (Party::Client(identity.client), 0, creation.to_vec());
         let role = Role::Mine(Box::new(watch), 0);
         if !self.requests.try_spend(1.0, now) {
@@ -271,6 +272,9 @@ impl<V: Planar> Client<V> {
         if let Some(export) = export {
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
             self.dispatcher.set_pace(object, rates.pace());
+            if is_announced && let Some(copy) = self.dispatcher.on_announced(object, SERVER, shared) {
+                self.channel.on_copy_announced(object, copy);
+            }
         }
         Ok(object)
     }

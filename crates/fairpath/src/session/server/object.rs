@@ -150,15 +150,17 @@ impl<V: Planar> Server<V> {
         let (Some(known), Some(member)) = (self.objects.get(&object), self.members.get_mut(&client)) else {
             return;
         };
-        let motion =
-            known.newest().map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
+        let newest = known.newest();
+        let motion = newest.map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
+        let motion = motion.unwrap_or_default();
+        let newest = newest.filter(|_| !motion.is_empty()).map(|vector| vector.generated_at);
         let announcement = Announcement {
             object,
             class: known.class,
             owner: known.owner,
             term: known.term,
             creation: known.creation.clone(),
-            motion: motion.unwrap_or_default(),
+            motion,
             groups: member.channel.number_groups(&known.groups),
         };
         if member.channel.announce(Message::Enter(announcement), object).is_err() {
@@ -166,6 +168,12 @@ impl<V: Planar> Server<V> {
         }
         if known.owner != Party::Client(client) {
             self.dispatcher.show(object, client.receiver(), now);
+            let in_dispatcher = self.dispatcher.newest(object).map(|vector| vector.generated_at);
+            if newest.is_some() && newest == in_dispatcher {
+                // The client needs no other copy: it could not use one before the announcement.
+                let copy = self.dispatcher.on_announced(object, client.receiver(), now);
+                copy.into_iter().for_each(|copy| member.channel.on_copy_announced(object, copy));
+            }
         }
     }
 
@@ -187,8 +195,10 @@ impl<V: Planar> Server<V> {
         self.disown(removed.owner, object);
         self.ids.free(object.0, self.latest);
         for client in self.members.keys().copied().collect::<Vec<_>>() {
-            if let Some(member) = self.members.get_mut(&client) {
-                member.waiting.remove(object);
+            if let Some(member) = self.members.get_mut(&client)
+                && member.waiting.remove(object)
+            {
+                member.channel.on_birth_missed();
             }
             if self.sees(client, object) {
                 if Some(client) == by {
