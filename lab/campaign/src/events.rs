@@ -4,15 +4,15 @@
 //! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so
 //! [`RecordingScheduler`] wraps the real one and records its calls, and [`RecordingTap`] the links.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use fairpath::DrVector;
 use fairpath::number::{EntityId, PacketNumber, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler, WaitingCopy};
-use fairpath::session::Client;
 use fairpath::session::message::{Datagram, Part};
+use fairpath::session::{Client, ObjectHandle};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback};
@@ -34,7 +34,7 @@ pub(crate) enum WorldEvent {
     /// A copy left the server.
     Departed { entity: EntityId, receiver: ReceiverId, at: SharedInstant },
     /// A receiver was added to an entity's ledger.
-    Joined { entity: EntityId, receiver: ReceiverId, now: SharedInstant },
+    Joined { entity: EntityId, receiver: ReceiverId },
     /// Receivers or entities were removed.
     Removed(Removed),
     /// A client or the server sent a datagram.
@@ -108,7 +108,7 @@ impl Scheduler<Vec2> for RecordingScheduler {
     }
 
     fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
-        self.log.note(WorldEvent::Joined { entity, receiver, now });
+        self.log.note(WorldEvent::Joined { entity, receiver });
         self.inner.on_joined(entity, receiver, now);
     }
 
@@ -125,8 +125,8 @@ pub(crate) struct RecordingTap {
     /// By how much each client reports later arrivals.
     pub(crate) lies: Vec<Option<Span>>,
     pub(crate) intakes: Vec<SessionCounter>,
-    /// The objects that each client knew after the last bytes of its stream.
-    pub(crate) known: Vec<BTreeSet<EntityId>>,
+    /// The objects that each client knew after the last messages of its stream.
+    pub(crate) known: Vec<BTreeMap<EntityId, ObjectHandle>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -198,10 +198,12 @@ impl Tap<Vec2> for RecordingTap {
     }
 
     fn on_client_streamed(&mut self, index: usize, now: SharedInstant, client: &mut Client<Vec2>) {
-        let objects: BTreeSet<EntityId> = client.objects().collect();
-        let new =
-            objects.difference(&self.known[index]).filter_map(|object| client.followed(*object).copied());
-        let vectors: Vec<_> = new.collect();
+        let objects = client.objects().filter_map(|object| Some((object, client.handle(object)?)));
+        let objects: BTreeMap<EntityId, ObjectHandle> = objects.collect();
+        // An object that left and entered again has another handle.
+        let is_new = |object: &EntityId| objects.get(object) != self.known[index].get(object);
+        let new = objects.keys().filter(|object| is_new(object));
+        let vectors: Vec<_> = new.filter_map(|object| client.followed(*object).copied()).collect();
         self.known[index] = objects;
         if let Some(id) = client.id().filter(|_| !vectors.is_empty()) {
             self.log.note(WorldEvent::Announced { receiver: id.receiver(), at: now, vectors });

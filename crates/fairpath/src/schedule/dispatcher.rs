@@ -81,6 +81,8 @@ pub enum DepartureKind {
     /// The same DR vector was sent a moment ago, and the link loses datagrams ([`CopyPlan`]). It
     /// costs the scheduler's budget nothing: the byte budget of its receiver pays for it.
     Repeat,
+    /// A session announces the entity with this DR vector in it, on a stream.
+    Announcement,
 }
 
 /// The result of feedback that was believed.
@@ -521,39 +523,43 @@ impl<V: Planar> Dispatcher<V> {
 
     /// Books the newest DR vector as sent to a receiver in the announcement of its entity, which
     /// travels on a stream. [`on_announcement_confirmed`](Self::on_announcement_confirmed) is its
-    /// receipt: reports about datagrams say nothing about it.
+    /// receipt: reports about datagrams say nothing about it. The stream repeats what is lost.
     pub(crate) fn on_announced(
         &mut self,
         entity: EntityId,
         receiver: ReceiverId,
         at: SharedInstant,
     ) -> Option<CopyId> {
-        let slot = self.entities.slot(entity)?;
-        let claim = self.entities.at(slot)?.newest_for(receiver, 0.0, at);
-        let copy = self.on_departed(&claim, at, 1.0)?;
-        self.receivers.get_mut(receiver)?.copies.expect_no_report(copy);
-        Some(copy)
+        let claim = self.entities.get(entity)?.newest_for(receiver, 0.0, at);
+        let place = self.receivers.find(receiver)?;
+        self.own_shared_claims(place);
+        self.forget_repeated(&claim);
+        let copies = self.depart(place, std::iter::once((&claim, DepartureKind::Announcement)), at, 1.0);
+        copies.iter().next()
     }
 
-    /// Books that a receiver has an announcement: it arrived when it was expected or, if the
-    /// confirmation comes later than that explains, at most `held` before the confirmation left.
+    /// Books that a receiver has an announcement. Without an arrival the expected one stands, as a
+    /// guess that the ledger counts.
     pub(crate) fn on_announcement_confirmed(
         &mut self,
         receiver: ReceiverId,
         copy: CopyId,
-        held: Span,
+        arrived_at: Option<SharedInstant>,
         now: SharedInstant,
     ) {
         let Some(place) = self.receivers.find(receiver) else { return };
         let from = self.receivers.at_mut(place);
         let FoundCopy::Open(open) = from.copies.find(copy) else { return };
-        let (entity, sent_at) = (open.entity, open.sent_at);
         from.copies.close(copy);
         from.responsiveness.handle_receipts(1);
-        let delay = from.likely_delay().unwrap_or(Span::ZERO).max(Span::ZERO);
-        let arrived_at = (sent_at + delay).max(now - delay - held).min(now);
-        if let Some(entity) = self.entities.get_mut(entity) {
-            entity.ledger.book_arrival(copy, (receiver, place), arrived_at);
+        let Some(entity) = self.entities.get_mut(open.entity) else { return };
+        let believed =
+            arrived_at.and_then(|at| from.audit.check_announcement(&self.config, open.sent_at, at, now));
+        match believed {
+            Some(believed) => {
+                entity.ledger.book_arrival(copy, (receiver, place), believed);
+            }
+            None => entity.ledger.give_up_on(copy, receiver),
         }
     }
 
@@ -585,17 +591,23 @@ impl<V: Planar> Dispatcher<V> {
             let EntityDeparture { generated_at, look_at, .. } =
                 entity.departure(claim.generated_at, at, config);
             let is_repeat = kind == DepartureKind::Repeat;
+            let is_announced = kind == DepartureKind::Announcement;
             if !is_repeat {
                 count += 1;
                 scheduler.on_departed(claim.entity, receiver, at, cost);
                 record.watches.on_departed(slot, at, look_at);
-                if record.repeats.is_on() && generated_at == entity.recent.newest().generated_at {
+                let is_newest = generated_at == entity.recent.newest().generated_at;
+                if record.repeats.is_on() && is_newest && !is_announced {
                     record.repeats.on_sent(claim.entity, generated_at, at);
                 }
             }
             let (copy, delay) = (record.copies.next(), claim.delay.unwrap_or(delay));
             let booked = entity.ledger.book_departure(copy, (receiver, place), generated_at, at, delay);
+            if is_announced {
+                entity.ledger.await_confirmation(copy, receiver);
+            }
             if let Some(expected) = booked {
+                let expected = if is_announced { NEVER } else { expected };
                 record.copies.push(claim.entity, at, expected, is_repeat);
             }
         }

@@ -1,6 +1,5 @@
 use std::collections::VecDeque;
 
-use super::deadlines::NEVER;
 use crate::ledger::CopyId;
 use crate::number::EntityId;
 use crate::time::{SharedInstant, Span};
@@ -21,7 +20,8 @@ pub(super) struct OpenCopy {
     /// Whether the same DR vector was sent before, against loss.
     pub(super) is_repeat: bool,
     pub(super) sent_at: SharedInstant,
-    /// When it is expected to arrive, or long ago if it counts as lost.
+    /// When it is expected to arrive: long ago if it counts as lost, never if datagrams' reports say
+    /// nothing about it.
     expected: SharedInstant,
 }
 
@@ -73,13 +73,6 @@ impl OpenCopies {
             None => FoundCopy::NeverSent,
             Some(found) if found.is_open => FoundCopy::Open(*found),
             Some(_) => FoundCopy::Closed,
-        }
-    }
-
-    /// Reports that are complete say nothing about this copy.
-    pub(super) fn expect_no_report(&mut self, copy: CopyId) {
-        if let Some(found) = copy.after(self.first).and_then(|place| self.copies.get_mut(place)) {
-            found.expected = NEVER;
         }
     }
 

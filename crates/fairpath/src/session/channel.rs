@@ -15,7 +15,9 @@ use super::limits::{
     QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
 use super::loss_protection::{LossGuard, LossProtection};
-use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
+use super::message::{
+    Announcement, Call, Confirmation, Datagram, Group, Message, Part, Received, UnorderedMessage,
+};
 use super::newest::{Newest, NewestReceived, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
 use super::packets::{Arrived, Content, Owed, SentValues};
@@ -257,14 +259,14 @@ impl Channel {
         receiver: ReceiverId,
         now: Now,
     ) -> Result<Option<Message>, CloseReason> {
-        if let Message::Confirm(received) = &message {
-            let is_possible = self.confirm(received, |copy| {
-                dispatcher.on_announcement_confirmed(receiver, copy, Self::CONFIRM_WITHIN, now.shared);
+        if let Message::Confirm(confirmation) = &message {
+            let is_possible = self.confirm(confirmation, |copy, arrived_at| {
+                dispatcher.on_announcement_confirmed(receiver, copy, arrived_at, now.shared);
             });
             return if is_possible { Ok(None) } else { Err(CloseReason::OutOfPlace) };
         }
         if message.is_counted() {
-            self.inbox.count();
+            self.inbox.count(&message, now.shared);
             self.owe_confirmation(now);
         }
         Ok(Some(message))
@@ -303,13 +305,13 @@ impl Channel {
         let mut bytes = Vec::new();
         if self.confirm_due.is_some_and(|due| due <= now.local) {
             self.confirm_due = None;
-            Message::Confirm(self.inbox.received()).frame(&mut bytes);
+            Message::Confirm(self.inbox.confirm()).frame(&mut bytes);
             self.on_message_sent(bytes.len());
             return Some(bytes);
         }
         let message = self.outbox.poll()?;
         message.frame(&mut bytes);
-        if message.announces() {
+        if message.announcement().is_some() {
             self.statistics.bytes_sent += bytes.len() as u64;
             self.budget.on_announcement_sent(bytes.len());
         } else {
@@ -332,10 +334,12 @@ impl Channel {
     /// Resumes on a new transport; `received` is what the peer has. False if that is impossible.
     pub(super) fn resume(&mut self, received: &Received) -> bool {
         // The old transport may have delivered more than the last confirmation says.
-        if !self.confirm(received, drop) {
+        let confirmation = Confirmation { received: received.clone(), arrivals: Vec::new() };
+        if !self.confirm(&confirmation, |_, _| {}) {
             return false;
         }
         self.outbox.rewind();
+        self.inbox.rewind();
         self.newest.rewind();
         self.clock_requests.clear();
         self.clock_replies.clear();
@@ -346,18 +350,37 @@ impl Channel {
         self.statistics.bytes_received += bytes as u64;
     }
 
-    /// Removes what the peer has received, and passes on the DR vectors in confirmed announcements.
-    fn confirm(&mut self, received: &Received, mut on_arrived: impl FnMut(CopyId)) -> bool {
-        let is_possible = self.outbox.confirm(received);
-        let outbox = &self.outbox;
+    /// Removes what the peer has received, and passes on the DR vectors in confirmed announcements
+    /// with their arrivals, as far as the peer says when that was.
+    fn confirm(
+        &mut self,
+        confirmation: &Confirmation,
+        mut on_arrived: impl FnMut(CopyId, Option<SharedInstant>),
+    ) -> bool {
+        let is_possible = self.outbox.confirm(&confirmation.received);
+        let (outbox, arrivals) = (&self.outbox, &confirmation.arrivals);
         self.announced.retain(|_, (number, copy)| {
             let is_confirmed = outbox.is_confirmed(*number);
             if let Some(copy) = copy.filter(|_| is_confirmed) {
-                on_arrived(copy);
+                let arrival = arrivals.binary_search_by_key(number, |arrival| arrival.number);
+                on_arrived(copy, arrival.ok().map(|place| arrivals[place].at));
             }
             !is_confirmed
         });
         is_possible
+    }
+
+    /// Returns the objects whose announcements are sent again on a new transport.
+    pub(super) fn announced(&self) -> impl Iterator<Item = EntityId> {
+        self.announced.keys().copied()
+    }
+
+    /// Replaces the motion in an object's announcement, which is sent again on a new transport.
+    pub(super) fn renew_announcement(&mut self, object: EntityId, motion: Vec<u8>) {
+        if let Some((number, copy)) = self.announced.get_mut(&object) {
+            *copy = None;
+            self.outbox.renew_motion(*number, motion);
+        }
     }
 
     fn owe_confirmation(&mut self, now: Now) {

@@ -15,9 +15,7 @@
 //! wrong the receiver's and the owner's clocks really were at most, and the grid of receipts.
 //! Corrections of the past see generation times, not when the server heard: both what they
 //! take back and what they put in its place are measured against the later path, and each may be
-//! off by the distance between the two exported paths, for the time between the two. The first copy
-//! is the announcement on the stream, whose confirmation does not say when it arrived: the ledger
-//! may be off by all the error of its followers from its departure to its confirmation. The rest of
+//! off by the distance between the two exported paths, for the time between the two. The rest of
 //! the tolerance is 2 % and a hundredth of a unit-second.
 //!
 //! Not compared: clients with false receipts; receivers and owners whose clock was ever off by more
@@ -62,14 +60,6 @@ struct FollowedPath {
     jumps: f64,
     /// The value of `late` when the receiver was added.
     late_before: f64,
-    /// The DR vector in the announcement of the object, which is the first copy.
-    first: Option<DrVector<Vec2>>,
-    /// When the announcement arrived.
-    announced: Option<SharedInstant>,
-    /// How far the ledger may be off because it does not know exactly when that was: all the error
-    /// of followers of the first DR vector up to `unsure_until`.
-    unsure: f64,
-    unsure_until: SharedInstant,
     until: Option<SharedInstant>,
     /// Since when a settled ledger has been off.
     off_since: Option<SharedInstant>,
@@ -124,20 +114,9 @@ impl LedgerCheck {
         exports.booked_until = exports.booked_until.max(now);
     }
 
-    pub(crate) fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
-        let exports = self.objects.get(&entity);
-        let late_before = exports.map_or(0.0, |exports| exports.late);
-        let first = exports.and_then(|exports| exports.pieces.last()).map(|(_, vector)| *vector);
-        let page = FollowedPath { late_before, first, unsure_until: now, ..FollowedPath::default() };
-        self.pages.insert((entity, receiver), page);
-    }
-
-    /// Takes in the arrival of an announcement, whose DR vector is the receiver's first copy.
-    pub(crate) fn on_announced(&mut self, receiver: ReceiverId, vector: &DrVector<Vec2>, now: SharedInstant) {
-        self.on_heard(receiver, vector, now);
-        if let Some(page) = self.pages.get_mut(&(vector.entity, receiver)) {
-            page.announced.get_or_insert(now);
-        }
+    pub(crate) fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId) {
+        let late_before = self.objects.get(&entity).map_or(0.0, |exports| exports.late);
+        self.pages.insert((entity, receiver), FollowedPath { late_before, ..FollowedPath::default() });
     }
 
     pub(crate) fn on_removed(&mut self, left: Removed) {
@@ -190,11 +169,8 @@ impl LedgerCheck {
         let delta = (clock_error + Self::RECEIPT_GRID).as_secs_f64();
         let late = exports.late - page.late_before;
         let arrivals = page.followed.len() as f64;
-        let tolerance = 2.0 * delta * (page.jumps + 25.0 * delta * arrivals)
-            + 2.0 * late
-            + page.unsure
-            + 0.02 * page.integral
-            + 0.01;
+        let tolerance =
+            2.0 * delta * (page.jumps + 25.0 * delta * arrivals) + 2.0 * late + 0.02 * page.integral + 0.01;
         let truth = page.integral;
         let off = said.accumulated - truth;
         if off.abs() <= tolerance {
@@ -214,7 +190,6 @@ impl LedgerCheck {
 impl FollowedPath {
     /// Integrates up to the ledger's time. Arrivals are known when they happen: the past is final.
     fn integrate(&mut self, exports: &ExportedPath, horizon: Span) {
-        self.allow_for_announcement(exports, horizon);
         let Some((first, _)) = self.followed.first() else { return };
         let (mut at, until) = (self.until.unwrap_or(*first), exports.booked_until);
         while at < until {
@@ -235,32 +210,6 @@ impl FollowedPath {
         self.until = Some(at.max(self.until.unwrap_or(at)));
     }
 }
-
-impl FollowedPath {
-    /// Adds the error of followers of the first DR vector, until a newer one arrives or the
-    /// announcement is surely confirmed.
-    fn allow_for_announcement(&mut self, exports: &ExportedPath, horizon: Span) {
-        let Some(first) = self.first else { return };
-        let is_newer = |vector: &DrVector<Vec2>| vector.generated_at > first.generated_at;
-        let newer = self.followed.iter().find(|(_, vector)| is_newer(vector)).map(|(came, _)| *came);
-        let confirmed = self.announced.map(|came| came + CONFIRMED_WITHIN);
-        let until = newer.into_iter().chain(confirmed).fold(exports.booked_until, SharedInstant::min);
-        let mut at = self.unsure_until;
-        while at < until {
-            let (exported, next) = in_force(&exports.pieces, at);
-            let next = next.map_or(until, |next| next.min(until));
-            if let Some(exported) = exported.filter(|exported| exported.shares_life(&first)) {
-                self.unsure += area(exported, &first, (at, next), horizon);
-            }
-            at = next;
-        }
-        self.unsure_until = self.unsure_until.max(until);
-    }
-}
-
-/// How long after its arrival an announcement is confirmed at most, where the ledger is compared: a
-/// second back to the server, the wait of the confirmation, and a lost packet.
-const CONFIRMED_WITHIN: Span = Span::from_secs(3);
 
 /// Returns the piece in force at `at`, and when the next one begins.
 fn in_force(

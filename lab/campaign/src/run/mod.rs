@@ -205,7 +205,7 @@ impl<'a> WorldRun<'a> {
                 .map(|client| self.plan.liars.iter().find(|(liar, _)| *liar == client).map(|(_, by)| *by))
                 .collect(),
             intakes: vec![SessionCounter::default(); clients.len()],
-            known: vec![std::collections::BTreeSet::new(); clients.len()],
+            known: vec![std::collections::BTreeMap::new(); clients.len()],
         };
         let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(listener);
         for index in 0..self.plan.clients {
@@ -346,7 +346,7 @@ impl<'a> WorldRun<'a> {
                 WorldEvent::Departed { entity, receiver, at } => {
                     self.budgets.on_departed((entity, receiver), at, findings);
                 }
-                WorldEvent::Joined { entity, receiver, now } => self.ledgers.on_joined(entity, receiver, now),
+                WorldEvent::Joined { entity, receiver } => self.ledgers.on_joined(entity, receiver),
                 WorldEvent::Removed(left) => {
                     self.ledgers.on_removed(left);
                     self.budgets.on_removed(left);
@@ -360,7 +360,7 @@ impl<'a> WorldRun<'a> {
                 }
                 WorldEvent::Announced { receiver, at, vectors } => {
                     for vector in &vectors {
-                        self.ledgers.on_announced(receiver, vector, at);
+                        self.ledgers.on_heard(receiver, vector, at);
                     }
                 }
                 WorldEvent::Received { client, session, receiver, at, vectors, followed } => {

@@ -279,6 +279,20 @@ impl<V: Planar> Client<V> {
         Ok(object)
     }
 
+    /// Announcements that the server did not receive before the transport was lost are sent again,
+    /// with the newest DR vectors.
+    fn renew_announcements(&mut self, now: SharedInstant) {
+        for object in self.channel.announced().collect::<Vec<_>>() {
+            let Some(newest) = self.dispatcher.newest(object) else { continue };
+            let motion = encode_motion(self.config.protocol.precision(), newest, now);
+            let is_announced = !motion.is_empty();
+            self.channel.renew_announcement(object, motion);
+            if is_announced && let Some(copy) = self.dispatcher.on_announced(object, SERVER, now) {
+                self.channel.on_copy_announced(object, copy);
+            }
+        }
+    }
+
     /// Destroys an object that this client owns.
     pub fn destroy(&mut self, object: EntityId) -> Result<(), ObjectError> {
         self.mine(object)?;

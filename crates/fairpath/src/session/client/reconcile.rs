@@ -179,6 +179,7 @@ impl<V: Planar> Client<V> {
                     return Err(CloseReason::OutOfPlace);
                 }
                 self.dispatcher.join(SERVER, now.shared);
+                self.renew_announcements(now.shared);
                 self.phase = Phase::Established;
                 if self.is_synchronised {
                     self.events.push_back(ClientEvent::Resumed);
