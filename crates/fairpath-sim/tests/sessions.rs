@@ -1,6 +1,8 @@
 //! Sessions in virtual time: what is promised holds over bad links, through partitions and
 //! restarts.
 
+#[path = "sessions/announcements.rs"]
+mod announcements;
 #[path = "sessions/arena.rs"]
 mod arena;
 #[path = "sessions/budget.rs"]

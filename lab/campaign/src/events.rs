@@ -12,7 +12,7 @@ use fairpath::number::{EntityId, PacketNumber, ReceiverId};
 use fairpath::random::Random;
 use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler, WaitingCopy};
 use fairpath::session::message::{Datagram, Part};
-use fairpath::session::{Client, ObjectHandle};
+use fairpath::session::{Client, ClientId, ObjectHandle};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback};
@@ -125,8 +125,15 @@ pub(crate) struct RecordingTap {
     /// By how much each client reports later arrivals.
     pub(crate) lies: Vec<Option<Span>>,
     pub(crate) intakes: Vec<SessionCounter>,
-    /// The objects that each client knew after the last messages of its stream.
-    pub(crate) known: Vec<BTreeMap<EntityId, ObjectHandle>>,
+    /// The objects that each client knew after the last messages of its stream, by session.
+    pub(crate) known: Vec<KnownObjects>,
+}
+
+/// The objects that a client knows in one session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownObjects {
+    session: Option<ClientId>,
+    objects: BTreeMap<EntityId, ObjectHandle>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -200,11 +207,16 @@ impl Tap<Vec2> for RecordingTap {
     fn on_client_streamed(&mut self, index: usize, now: SharedInstant, client: &mut Client<Vec2>) {
         let objects = client.objects().filter_map(|object| Some((object, client.handle(object)?)));
         let objects: BTreeMap<EntityId, ObjectHandle> = objects.collect();
-        // An object that left and entered again has another handle.
-        let is_new = |object: &EntityId| objects.get(object) != self.known[index].get(object);
-        let new = objects.keys().filter(|object| is_new(object));
+        // An object that left and entered again has another handle. A client's first session after a
+        // crash may give the same ones again.
+        let now_known = KnownObjects { session: client.id(), objects };
+        let before = std::mem::replace(&mut self.known[index], now_known);
+        let KnownObjects { session, objects } = &self.known[index];
+        let is_new = |object: &&EntityId| {
+            before.session != *session || objects.get(object) != before.objects.get(object)
+        };
+        let new = objects.keys().filter(is_new);
         let vectors: Vec<_> = new.filter_map(|object| client.followed(*object).copied()).collect();
-        self.known[index] = objects;
         if let Some(id) = client.id().filter(|_| !vectors.is_empty()) {
             self.log.note(WorldEvent::Announced { receiver: id.receiver(), at: now, vectors });
         }
