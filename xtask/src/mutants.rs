@@ -32,6 +32,24 @@ const MUTANTS: &[Mutant] = &[
         wrong: "matches!(copy.status, CopyStatus::Expected(at) if at > until)",
     },
     Mutant {
+        name: "ledger: an announcement counts as arrived when its confirmation comes",
+        file: "crates/fairpath/src/schedule/receipt_trust.rs",
+        right: "let said = arrived_at.min(now).max(sent_at);",
+        wrong: "let said = arrived_at.max(now);",
+    },
+    Mutant {
+        name: "ledger: a report about datagrams counts an announcement as lost",
+        file: "crates/fairpath/src/ledger/pair.rs",
+        right: "self.copies[position].status = CopyStatus::Streamed(at);",
+        wrong: "self.copies[position].status = CopyStatus::Expected(at);",
+    },
+    Mutant {
+        name: "session: an announcement is sent again with its old motion, and booked as the newest",
+        file: "crates/fairpath/src/session/outbox.rs",
+        right: "announcement.motion = motion;",
+        wrong: "drop(motion);",
+    },
+    Mutant {
         name: "packer: a datagram is not booked against the budget",
         file: "crates/fairpath/src/session/byte_budget.rs",
         right: "let motion = bytes as f64;",

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use fairpath::random::Random;
-use fairpath::schedule::{Broadcast, QueueOrder, Queued, Scheduler};
-use fairpath::session::{Budget, Server, ServerConfig};
+use fairpath::schedule::{Broadcast, CopyPlan, QueueOrder, Queued, Scheduler};
+use fairpath::session::{Budget, LossProtection, Server, ServerConfig};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::{EntityId, Observation, State};
@@ -43,7 +43,19 @@ impl Game {
         sparks_per_sec: f64,
         loss: f64,
     ) -> Self {
-        let config = ServerConfig { budget, ..ServerConfig::new(classes(), 1) };
+        let protection = LossProtection::default();
+        Self::protected(seed, scheduler, budget, balls, sparks_per_sec, (loss, protection))
+    }
+
+    fn protected(
+        seed: u64,
+        scheduler: Box<dyn Scheduler<Vec2>>,
+        budget: Budget,
+        balls: usize,
+        sparks_per_sec: f64,
+        (loss, loss_protection): (f64, LossProtection),
+    ) -> Self {
+        let config = ServerConfig { budget, loss_protection, ..ServerConfig::new(classes(), 1) };
         let server = Server::new(config, scheduler, Random::from_seed(seed));
         let link = LinkConfig::default().delay(DELAY).loss(Loss::each(loss));
         let mut world: World = SessionWorld::new(seed, link, server, vec![client(0)]);
@@ -112,11 +124,18 @@ fn where_bytes_suffice_every_order_sends_what_broadcast_sends() {
 
 #[test]
 fn every_two_seconds_keep_to_the_budget() {
-    let cases = (any::<u64>(), order(), 400..4_000u32, 500..4_000u32, 1..30usize, 0.0..40.0f64);
-    law!(cases, cases = 24, |(seed, order, bytes_per_sec, burst_bytes, balls, sparks)| {
+    let cases = (any::<u64>(), order(), 400..4_000u32, 500..4_000u32, 1..30usize, 0.0..40.0f64, 0.25..1.0f64);
+    law!(cases, cases = 24, |(seed, order, bytes_per_sec, burst_bytes, balls, sparks, share)| {
         let budget = Budget { bytes_per_sec, burst_bytes, share: None };
-        let mut game = Game::new(seed, Box::new(Queued::by(order)), budget, balls, sparks, 0.0);
+        // Repeats against loss draw from the same budget, and what a rising delay leaves of it.
+        let repeats = LossProtection::Fixed(CopyPlan::after_ms(&[17, 36]));
+        let scheduler = Box::new(Queued::by(order));
+        let mut game = Game::protected(seed, scheduler, budget, balls, sparks, (0.1, repeats));
         let of = game.world.client(0).id().expect("connected");
+        let now = game.world.now();
+        let connection = game.world.server.connection(of).expect("connected");
+        game.world.server.set_budget_share(connection, share, now);
+        let bytes_per_sec = share * f64::from(bytes_per_sec);
         let mut sent: Vec<(SharedInstant, u64)> = Vec::new();
         game.run(Span::from_secs(8), |world, _, now| {
             sent.push((now, world.server.statistics(of).expect("a session").bytes_sent));
@@ -128,8 +147,7 @@ fn every_two_seconds_keep_to_the_budget() {
             };
             let removals = game.ended.iter().filter(|then| **then >= *at && **then - *at <= window).count();
             // One announcement may overdraw the budget; removals do not wait.
-            let allowed =
-                2.0 * f64::from(bytes_per_sec) + f64::from(burst_bytes) + 100.0 + 8.0 * removals as f64;
+            let allowed = 2.0 * bytes_per_sec + f64::from(burst_bytes) + 100.0 + 8.0 * removals as f64;
             prop_assert!(
                 (later - bytes) as f64 <= allowed,
                 "{} bytes of {allowed} from {at:?}",

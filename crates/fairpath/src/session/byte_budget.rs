@@ -359,6 +359,25 @@ mod tests {
     }
 
     #[test]
+    fn a_congested_link_has_its_part_of_a_share_of_broadcast() {
+        let share = Budget { share: Some(0.5), ..Budget::default() };
+        let mut budget = ByteBudget::new(share, Span::ZERO);
+        let mut motion = 0.0;
+        for millis in 0..30_000 {
+            if millis % 10 == 0 {
+                budget.on_broadcast(at(millis));
+            }
+            if millis % 200 == 0 {
+                budget.slow_down(if millis < 15_000 { 0.5 } else { 1.0 }, at(millis));
+            }
+            let sent = move_all(&mut budget, at(millis));
+            motion += if (8_000..15_000).contains(&millis) { sent } else { 0.0 };
+        }
+        let per_sec = motion / 7.0;
+        assert!((500.0..=550.0).contains(&per_sec), "{per_sec}: half of half of 2 100 bytes per second");
+    }
+
+    #[test]
     fn a_share_follows_what_broadcast_costs() {
         let share = Budget { share: Some(0.5), ..Budget::default() };
         let mut budget = ByteBudget::new(share, Span::ZERO);

@@ -375,6 +375,12 @@ impl Channel {
         self.announced.keys().copied()
     }
 
+    /// Returns whether the peer knows `one` before an announced object, or knows it already.
+    pub(super) fn announces_before(&self, one: EntityId, object: EntityId) -> bool {
+        let numbers = self.announced.get(&one).zip(self.announced.get(&object));
+        numbers.is_none_or(|((one, _), (object, _))| one < object)
+    }
+
     /// Replaces the motion in an object's announcement, which is sent again on a new transport.
     pub(super) fn renew_announcement(&mut self, object: EntityId, motion: Vec<u8>) {
         if let Some((number, copy)) = self.announced.get_mut(&object) {

@@ -280,10 +280,12 @@ impl<V: Planar> Client<V> {
     }
 
     /// Announcements that the server did not receive before the transport was lost are sent again,
-    /// with the newest DR vectors.
+    /// with the newest DR vectors. An object that is carried by now keeps its motion: the server
+    /// refuses a creation on a parent that is gone.
     fn renew_announcements(&mut self, now: SharedInstant) {
         for object in self.channel.announced().collect::<Vec<_>>() {
-            let Some(newest) = self.dispatcher.newest(object) else { continue };
+            let newest = self.dispatcher.newest(object).filter(|newest| newest.parent.is_none());
+            let Some(newest) = newest else { continue };
             let motion = encode_motion(self.config.protocol.precision(), newest, now);
             let is_announced = !motion.is_empty();
             self.channel.renew_announcement(object, motion);

@@ -198,7 +198,9 @@ impl<V: Planar> Server<V> {
     }
 
     /// Announcements that a client did not receive before its transport was lost are sent again,
-    /// with the newest DR vectors.
+    /// with the newest DR vectors: the ledger begins a new page for each object, which knows no older
+    /// ones. An object whose parent is announced later keeps its motion, or the client could not
+    /// place it.
     pub(super) fn renew_announcements(&mut self, client: ClientId, now: SharedInstant) {
         let Some(member) = self.members.get(&client) else { return };
         for object in member.channel.announced().collect::<Vec<_>>() {
@@ -206,6 +208,10 @@ impl<V: Planar> Server<V> {
             else {
                 continue;
             };
+            let parent = known.carried_by();
+            if parent.is_some_and(|parent| !member.channel.announces_before(parent, object)) {
+                continue;
+            }
             let (motion, generated_at) = known.motion(self.config.protocol.precision(), now);
             member.channel.renew_announcement(object, motion);
             if self.is_sent(client, object) {
