@@ -8,7 +8,7 @@ use fairpath::number::{EntityId, Generation, Life, PacketNumber, WirePacketNumbe
 use fairpath::place::Placement;
 use fairpath::rotation::Quat;
 use fairpath::session::message::{
-    Announcement, Call, Datagram, Group, Hello, Message, Outcome, Part, Received, Resume, SESSION_VERSION,
+    Announcement, AnnouncementArrival, Call, Confirmation, Datagram, Group, Hello, Message, Outcome, Part, Received, Resume, SESSION_VERSION,
     Target, UnorderedMessage, Welcome,
 };
 use fairpath::session::{
@@ -145,7 +145,7 @@ pub fn message(source: &mut Entropy<'_>, now: SharedInstant) -> Message {
     match source.below(16) {
         0 => hello(source),
         1 => welcome(source, now),
-        2 => Message::Confirm(received(source)),
+        2 => Message::Confirm(confirmation(source, now)),
         3 | 4 => Message::Create(announcement(source, now)),
         5 => Message::Destroy(source.entity()),
         6 => Message::Claim(source.entity(), source.count()),
@@ -337,6 +337,16 @@ fn received(source: &mut Entropy<'_>) -> Received {
     });
     let beyond = beyond.collect();
     Received { ordered: source.count(), unordered, beyond }
+}
+
+fn confirmation(source: &mut Entropy<'_>, now: SharedInstant) -> Confirmation {
+    let received = received(source);
+    // Numbers are below the count of received messages.
+    let first = received.ordered.saturating_sub(source.below(8));
+    let numbers = (first..received.ordered).filter(|_| source.below(2) == 0).collect::<Vec<_>>();
+    let end = SharedInstant::from_micros(1 << 60);
+    let arrival = |number| AnnouncementArrival { number, at: source.instant(now).max(SharedInstant::from_micros(-1 << 60)).min(end) };
+    Confirmation { received, arrivals: numbers.into_iter().map(arrival).collect() }
 }
 
 fn announcement(source: &mut Entropy<'_>, now: SharedInstant) -> Announcement {

@@ -32,10 +32,34 @@ const MUTANTS: &[Mutant] = &[
         wrong: "matches!(copy.status, CopyStatus::Expected(at) if at > until)",
     },
     Mutant {
+        name: "ledger: an announcement counts as arrived when its confirmation comes",
+        file: "crates/fairpath/src/schedule/receipt_trust.rs",
+        right: "let said = arrived_at.min(now).max(sent_at);",
+        wrong: "let said = arrived_at.max(now);",
+    },
+    Mutant {
+        name: "ledger: a report about datagrams counts an announcement as lost",
+        file: "crates/fairpath/src/ledger/pair.rs",
+        right: "self.copies[position].status = CopyStatus::Streamed(at);",
+        wrong: "self.copies[position].status = CopyStatus::Expected(at);",
+    },
+    Mutant {
+        name: "session: an announcement is sent again with its old motion, and booked as the newest",
+        file: "crates/fairpath/src/session/outbox.rs",
+        right: "announcement.motion = motion;",
+        wrong: "drop(motion);",
+    },
+    Mutant {
         name: "packer: a datagram is not booked against the budget",
-        file: "crates/fairpath/src/session/channel.rs",
-        right: "self.budget.spend(bytes as f64);",
-        wrong: "self.budget.spend(0.0 * bytes as f64);",
+        file: "crates/fairpath/src/session/byte_budget.rs",
+        right: "let motion = bytes as f64;",
+        wrong: "let motion = 0.0 * bytes as f64;",
+    },
+    Mutant {
+        name: "budget: the bucket fills twice as fast as the budget says",
+        file: "crates/fairpath/src/session/byte_budget.rs",
+        right: "all: Bucket::new(rate, burst),",
+        wrong: "all: Bucket::new(2.0 * rate, burst),",
     },
     Mutant {
         name: "packer: copies leave before their earliest instant",

@@ -194,7 +194,7 @@ pub const ENTITIES_MAX: usize = 16_384;
 
 /// 4 MB/s: 10 000 entities at 1 PDU/s take a tenth of it. The transport's congestion control still
 /// limits it to what the network carries.
-const BUDGET: Budget = Budget { bytes_per_sec: 4_000_000, burst_bytes: 64_000 };
+const BUDGET: Budget = Budget { bytes_per_sec: 4_000_000, burst_bytes: 64_000, share: None };
 
 /// One datagram for what arrives within a frame of a simulation at 50 Hz, instead of one per PDU.
 const DATAGRAM_EVERY: Span = Span::from_millis(20);

@@ -3,9 +3,9 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use fairpath::schedule::{Broadcast, Scheduler};
+use fairpath::schedule::{QueueOrder, Queued, Scheduler};
 use fairpath::session::{
-    Admission, Client, ClientConfig, Interceptor, Protocol, Scope, Server, ServerConfig,
+    Admission, Budget, Client, ClientConfig, Interceptor, Protocol, Scope, Server, ServerConfig,
 };
 use fairpath::vector::Planar;
 
@@ -58,7 +58,8 @@ impl<V: Planar> NetServer<V> {
     /// | what | default | change it with |
     /// | --- | --- | --- |
     /// | certificate and key | [`Identity::stored`] under the game's name, other characters than letters, digits, `-` and `_` replaced by `-` | [`identity`](ServerBuilder::identity) |
-    /// | which client is sent an update | every viewer ([`Broadcast`]) | [`scheduler`](ServerBuilder::scheduler) |
+    /// | bytes to each client | 32 000 a second ([`Budget`](fairpath::session::Budget)) | [`budget`](ServerBuilder::budget) |
+    /// | which updates leave first where bytes are short | those that remove most error ([`QueueOrder`]) | [`order`](ServerBuilder::order) |
     /// | what a client sees | everything | [`scope`](ServerBuilder::scope) |
     /// | checks of clients' updates | none | [`interceptor`](ServerBuilder::interceptor) |
     /// | who may join | every client | [`admission`](ServerBuilder::admission) |
@@ -67,7 +68,7 @@ impl<V: Planar> NetServer<V> {
     pub fn builder(game: &Protocol<V>) -> ServerBuilder<V> {
         ServerBuilder {
             identity: None,
-            scheduler: Box::new(Broadcast),
+            scheduler: Box::new(Queued::default()),
             config: ServerConfig::new(game.clone(), new_epoch()),
             edits: Vec::new(),
             network: Vec::new(),
@@ -82,7 +83,31 @@ impl<V: Planar> ServerBuilder<V> {
         self
     }
 
-    /// Sets which client is sent an update when. Default: every viewer, at once.
+    /// Sets how many bytes are sent to each client. Default: 32 000 a second.
+    ///
+    /// ```no_run
+    /// # use fairpath::{Vec2, session::{Budget, Protocol}};
+    /// # use fairpath_net::NetServer;
+    /// # let game = Protocol::<Vec2>::new("asteroids", 1);
+    /// // Half of what sending everything would take, and no more than 16 000 bytes a second.
+    /// let budget = Budget { bytes_per_sec: 16_000, ..Budget::share_of_broadcast(0.5) };
+    /// let server = NetServer::builder(&game).budget(budget).listen("0.0.0.0:7777")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn budget(self, budget: Budget) -> Self {
+        self.session(|config| config.budget = budget)
+    }
+
+    /// Sets which updates leave first where a client's budget does not suffice. Default:
+    /// [`QueueOrder::ErrorIndex`]. With enough bytes all orders do the same.
+    pub fn order(mut self, order: QueueOrder) -> Self {
+        self.scheduler = Box::new(Queued::by(order));
+        self
+    }
+
+    /// Sets a scheduler of the laboratory, whose budget counts DR vectors per trigger. What it does
+    /// not send is not sent later, however many bytes are left: games set the
+    /// [`budget`](Self::budget) and the [`order`](Self::order) instead.
     pub fn scheduler(mut self, scheduler: impl Scheduler<V> + 'static) -> Self {
         self.scheduler = Box::new(scheduler);
         self

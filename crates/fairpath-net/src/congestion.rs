@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_steady_window_follows_the_budget_and_ignores_loss() {
-        let budget = Budget { bytes_per_sec: 32_000, burst_bytes: 4_000 };
+        let budget = Budget { bytes_per_sec: 32_000, burst_bytes: 4_000, share: None };
         let mut steady = Steady::within(budget);
         assert_eq!(steady.window(), 256_000);
         let now = Instant::now();

@@ -1,10 +1,14 @@
 //! Sessions in virtual time: what is promised holds over bad links, through partitions and
 //! restarts.
 
+#[path = "sessions/announcements.rs"]
+mod announcements;
 #[path = "sessions/arena.rs"]
 mod arena;
 #[path = "sessions/budget.rs"]
 mod budget;
+#[path = "sessions/budget_laws.rs"]
+mod budget_laws;
 #[path = "sessions/calls.rs"]
 mod calls;
 #[path = "sessions/hostile.rs"]

@@ -12,8 +12,8 @@ use fairpath::converge::{Algorithm, Convergence};
 use fairpath::number::EntityId;
 use fairpath::place::Placement;
 use fairpath::session::message::{
-    Announcement, Call, Datagram, Group, Hello, Message, Outcome, Part, Received, Resume, SESSION_VERSION,
-    UnorderedMessage, Welcome,
+    Announcement, AnnouncementArrival, Call, Confirmation, Datagram, Group, Hello, Message, Outcome, Part,
+    Received, Resume, SESSION_VERSION, UnorderedMessage, Welcome,
 };
 use fairpath::session::{
     ClassId, ClassSettings, ClientId, GameId, MessageError, Party, Rates, Refusal, Settings, Target, Token,
@@ -66,6 +66,9 @@ fn what_decodes_encodes_to_the_same_bytes_and_the_rest_is_refused() {
 
 fn messages() -> Vec<Golden> {
     let received = Received { ordered: 300, unordered: 7, beyond: vec![8, 9, 200] };
+    let arrival = |number, micros| AnnouncementArrival { number, at: SharedInstant::from_micros(micros) };
+    // The second arrived with the first, the third after the reader's clock was put back.
+    let arrivals = vec![arrival(290, 7_300_000), arrival(291, 7_300_000), arrival(299, 7_299_400)];
     let resume =
         Resume { token: Token([0xA5; 16]), epoch: 0x0102_0304_0506_0708, received: received.clone() };
     let hello = Hello {
@@ -148,7 +151,11 @@ fn messages() -> Vec<Golden> {
         stream("hello_again", Message::Hello(Hello { resume: Some(resume), ..hello })),
         stream("welcome", Message::Welcome(welcome)),
         stream("welcome_back", Message::Welcome(resumed)),
-        stream("confirm", Message::Confirm(received)),
+        stream(
+            "confirm",
+            Message::Confirm(Confirmation { received: received.clone(), arrivals: Vec::new() }),
+        ),
+        stream("confirm_arrivals", Message::Confirm(Confirmation { received, arrivals })),
         stream("create", Message::Create(tank_made)),
         stream("destroy", Message::Destroy(tank)),
         stream("claim", Message::Claim(ball, 3)),
@@ -176,6 +183,8 @@ fn refused() -> Vec<Golden> {
         golden("refused_object", Room::Stream, &[9, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F]),
         golden("refused_flag", Room::Stream, &[17, 1, 2]),
         golden("refused_reason", Room::Stream, &[20, 1, 99]),
+        golden("refused_arrival", Room::Stream, &[2, 3, 0, 0, 1, 20, 3]),
+        golden("refused_arrival_beyond", Room::Stream, &[2, 3, 0, 0, 2, 20, 0, 0, 0]),
         golden("refused_group_order", Room::Stream, &[16, 1, 1, 0, 0, 0, 2, 5, 1, 0, 5, 1, 0]),
         golden("refused_target", Room::Unordered, &[0, 3, 1, 0, 1, 0]),
         golden("refused_group", Room::Datagram, &[0, 5, 1, 32, 1, 0]),
@@ -283,7 +292,7 @@ fn message_text(message: &Message) -> String {
                 reply_text(&it.clock)
             )
         }
-        Message::Confirm(it) => format!("confirm {}", received_text(it)),
+        Message::Confirm(it) => format!("confirm {}{}", received_text(&it.received), arrivals_text(it)),
         Message::Create(it) => format!("create {}", announcement_text(it)),
         Message::Destroy(object) => format!("destroy object {}\n", object.0),
         Message::Claim(object, term) => format!("claim object {} term {term}\n", object.0),
@@ -350,6 +359,11 @@ fn reply_text(it: &Reply) -> String {
 fn received_text(it: &Received) -> String {
     let beyond: String = it.beyond.iter().map(|number| format!(" {number}")).collect();
     format!("received ordered {} unordered {} beyond{beyond}\n", it.ordered, it.unordered)
+}
+
+fn arrivals_text(it: &Confirmation) -> String {
+    let text = |it: &AnnouncementArrival| format!("arrival {} at {}\n", it.number, it.at.as_micros());
+    it.arrivals.iter().map(text).collect()
 }
 
 fn announcement_text(it: &Announcement) -> String {

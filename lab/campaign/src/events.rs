@@ -4,14 +4,15 @@
 //! None of it comes from the ledgers that are checked. Schedulers are plug-ins, so
 //! [`RecordingScheduler`] wraps the real one and records its calls, and [`RecordingTap`] the links.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use fairpath::DrVector;
 use fairpath::number::{EntityId, PacketNumber, ReceiverId};
 use fairpath::random::Random;
-use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler};
-use fairpath::session::Client;
+use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler, WaitingCopy};
 use fairpath::session::message::{Datagram, Part};
+use fairpath::session::{Client, ClientId, ObjectHandle};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath::wire::{Precision, decode_feedback, decode_updates, encode_feedback};
@@ -47,6 +48,8 @@ pub(crate) enum WorldEvent {
         vectors: Vec<DrVector<Vec2>>,
         followed: Vec<DrVector<Vec2>>,
     },
+    /// A client follows the DR vectors of objects that were announced to it on the stream.
+    Announced { receiver: ReceiverId, at: SharedInstant, vectors: Vec<DrVector<Vec2>> },
 }
 
 #[derive(Clone, Debug, Default)]
@@ -100,6 +103,10 @@ impl Scheduler<Vec2> for RecordingScheduler {
         self.inner.on_departed(entity, receiver, at, cost);
     }
 
+    fn rank(&self, copy: &WaitingCopy<'_, Vec2>) -> f64 {
+        self.inner.rank(copy)
+    }
+
     fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {
         self.log.note(WorldEvent::Joined { entity, receiver });
         self.inner.on_joined(entity, receiver, now);
@@ -118,6 +125,15 @@ pub(crate) struct RecordingTap {
     /// By how much each client reports later arrivals.
     pub(crate) lies: Vec<Option<Span>>,
     pub(crate) intakes: Vec<SessionCounter>,
+    /// The objects that each client knew after the last messages of its stream, by session.
+    pub(crate) known: Vec<KnownObjects>,
+}
+
+/// The objects that a client knows in one session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownObjects {
+    session: Option<ClientId>,
+    objects: BTreeMap<EntityId, ObjectHandle>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -185,6 +201,24 @@ impl Tap<Vec2> for RecordingTap {
                 vectors,
                 followed,
             });
+        }
+    }
+
+    fn on_client_streamed(&mut self, index: usize, now: SharedInstant, client: &mut Client<Vec2>) {
+        let objects = client.objects().filter_map(|object| Some((object, client.handle(object)?)));
+        let objects: BTreeMap<EntityId, ObjectHandle> = objects.collect();
+        // An object that left and entered again has another handle. A client's first session after a
+        // crash may give the same ones again.
+        let now_known = KnownObjects { session: client.id(), objects };
+        let before = std::mem::replace(&mut self.known[index], now_known);
+        let KnownObjects { session, objects } = &self.known[index];
+        let is_new = |object: &&EntityId| {
+            before.session != *session || objects.get(object) != before.objects.get(object)
+        };
+        let new = objects.keys().filter(is_new);
+        let vectors: Vec<_> = new.filter_map(|object| client.followed(*object).copied()).collect();
+        if let Some(id) = client.id().filter(|_| !vectors.is_empty()) {
+            self.log.note(WorldEvent::Announced { receiver: id.receiver(), at: now, vectors });
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use fairpath::motion::MotionKind;
 use fairpath::place::Placement;
 use fairpath::random::Random;
-use fairpath::schedule::{Scheduler, SchedulerChoice, Weighting};
+use fairpath::schedule::{QueueOrder, Queued, Scheduler, SchedulerChoice, Weighting};
 use fairpath::session::{Budget, CloseReason};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::Vec2;
@@ -102,10 +102,15 @@ pub struct SchedulerPlan {
     pub choice: SchedulerChoice,
     /// The budget, for schedulers that have one.
     pub budget: f64,
+    /// The order of a live server, in the place of [`SchedulerChoice::Broadcast`].
+    pub order: Option<QueueOrder>,
 }
 
 impl SchedulerPlan {
     pub fn build(self) -> Box<dyn Scheduler<Vec2>> {
+        if let Some(order) = self.order {
+            return Box::new(Queued::by(order));
+        }
         // Plans carry every number that otherwise follows from the count of receivers.
         self.choice.build(1, self.budget)
     }
@@ -138,12 +143,18 @@ impl SchedulerPlan {
             7 => SchedulerChoice::DeterministicBudget { weighting },
             _ => SchedulerChoice::ErrorIndex { fairness: 1.0 },
         };
-        Self { choice, budget }
+        // Drawn from the budget, which broadcast does not use: other draws stay what they were.
+        let drawn = (budget * 1e6) as usize % (2 * QueueOrder::ALL.len());
+        let order = QueueOrder::ALL.get(drawn).copied().filter(|_| choice == SchedulerChoice::Broadcast);
+        Self { choice, budget, order }
     }
 }
 
 impl fmt::Display for SchedulerPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(order) = self.order {
+            return write!(f, "{order} within bytes");
+        }
         write!(f, "{} with budget {:.2}", self.choice, self.budget)
     }
 }
@@ -494,7 +505,11 @@ fn draw_placement(random: &mut Random) -> Placement {
 fn draw_budget(random: &mut Random, clients: usize) -> Budget {
     let least = 2_500.0 + 450.0 * clients as f64;
     let bytes_per_sec = least * libm::exp(random.between(0.0, 2.5));
-    Budget { bytes_per_sec: bytes_per_sec as u32, burst_bytes: 1_500 + random.below(4_000) as u32 }
+    Budget {
+        bytes_per_sec: bytes_per_sec as u32,
+        burst_bytes: 1_500 + random.below(4_000) as u32,
+        share: None,
+    }
 }
 
 /// Draws a clock step: a machine that slept, or whose wall clock was set.

@@ -13,7 +13,7 @@ const DETERMINISTIC: SchedulerPlan =
 const ERROR_INDEX: SchedulerPlan = with(SchedulerChoice::ErrorIndex { fairness: 1.0 });
 
 const fn with(choice: SchedulerChoice) -> SchedulerPlan {
-    SchedulerPlan { choice, budget: 2.0 }
+    SchedulerPlan { choice, budget: 2.0, order: None }
 }
 
 /// What a sound server has: speeds and jumps are checked, and nobody owns more than a handful.

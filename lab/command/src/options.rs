@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use fairpath::schedule::{SchedulerChoice, UnknownScheduler};
+use fairpath::schedule::{QueueOrder, SchedulerChoice, UnknownScheduler};
 use fairpath_experiments::fairness::LabScheduler;
 use fairpath_experiments::prediction::Candidate;
 use fairpath_games::GameChoice;
@@ -44,6 +44,11 @@ pub(crate) fn scheduler_help(what: &str) -> String {
         &format!("{what}. A parameter follows a colon: error-index:2, deterministic-budget:silence"),
         &all,
     )
+}
+
+/// The help of an option that takes an order: `what`, and a line for each order.
+pub(crate) fn order_help(what: &str) -> String {
+    with_list(what, &QueueOrder::ALL.map(|order| (order.name(), order.explanation())))
 }
 
 /// The help of an option that takes predictors: `what`, and a line for each predictor.

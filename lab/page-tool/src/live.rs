@@ -193,7 +193,7 @@ pub(crate) fn run_server(folder: &Path, served_at: &str, shown_at: &str) -> Done
 /// The seed of fields, roads and winds.
 const SEED: u64 = 1;
 /// The budget of each side: four race cars take 700 bytes sixty times a second, and others some.
-const BUDGET: Budget = Budget { bytes_per_sec: 96_000, burst_bytes: 8_000 };
+const BUDGET: Budget = Budget { bytes_per_sec: 96_000, burst_bytes: 8_000, share: None };
 
 fn classes() -> [(ClassId, Class); 2] {
     let class = || Class::new(Trigger::within(THRESHOLD));

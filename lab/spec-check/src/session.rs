@@ -139,7 +139,7 @@ impl<'a> MessageReader<'a> {
         Ok(())
     }
 
-    fn received(&mut self) -> Result<(), Rejected> {
+    fn received(&mut self) -> Result<u64, Rejected> {
         let (ordered, unordered, count) = (self.varint()?, self.varint()?, self.varint()?);
         if count > 256 {
             return Err(Rejected("too many beyond"));
@@ -152,6 +152,28 @@ impl<'a> MessageReader<'a> {
             self.say(format!(" {last}"));
         }
         self.say("\n");
+        Ok(ordered)
+    }
+
+    fn arrivals(&mut self, ordered: u64) -> Result<(), Rejected> {
+        let count = self.at_most(1024)?;
+        let (mut instant, mut number) = (0, 0);
+        for place in 0..count {
+            if place == 0 {
+                instant = self.signed()?;
+                number = i128::from(ordered) - i128::from(self.varint()?) - 1;
+            } else {
+                number += i128::from(self.varint()?) + 1;
+                instant += self.signed()?;
+            }
+            if !(0..i128::from(ordered)).contains(&number) {
+                return Err(Rejected("an arrival of no message"));
+            }
+            if instant.abs() > 1 << 60 {
+                return Err(Rejected("beyond the ends of time"));
+            }
+            self.say(format!("arrival {number} at {instant}\n"));
+        }
         Ok(())
     }
 
@@ -222,7 +244,8 @@ impl<'a> MessageReader<'a> {
             1 => self.welcome(),
             2 => {
                 self.say("confirm ");
-                self.received()
+                let ordered = self.received()?;
+                self.arrivals(ordered)
             }
             8 => self.announcement("create"),
             9 => self.numbers("destroy", &["object"]),
@@ -295,7 +318,7 @@ impl<'a> MessageReader<'a> {
         }
         let (token, epoch) = (hex_of(self.take(16)?), self.le(8)?);
         self.say(format!("resume token {token} epoch {epoch} "));
-        self.received()
+        self.received().map(drop)
     }
 
     fn welcome(&mut self) -> Result<(), Rejected> {
@@ -311,7 +334,7 @@ impl<'a> MessageReader<'a> {
         self.reply()?;
         if self.flag()? {
             self.say("resumed ");
-            self.received()
+            self.received().map(drop)
         } else {
             self.ids("new ids")
         }

@@ -61,6 +61,10 @@ pub trait Tap<V: Planar>: Debug + Send {
         _client: &mut Client<V>,
     ) {
     }
+
+    /// A client has handled messages of the server's ordered stream, which wait until its clock is good
+    /// enough.
+    fn on_client_streamed(&mut self, _client: usize, _now: SharedInstant, _session: &mut Client<V>) {}
 }
 
 /// The client and the direction of a datagram.
@@ -318,7 +322,12 @@ impl<V: Planar> SessionWorld<V> {
             if seat.unread.is_some() {
                 continue;
             }
+            let was_connected = seat.client.is_connected();
             seat.client.handle_timeout(local);
+            let has_begun = !was_connected && seat.client.is_connected();
+            if let Some(tap) = self.tap.as_mut().filter(|_| has_begun) {
+                tap.on_client_streamed(index, now, &mut seat.client);
+            }
             if seat.pipe.is_none() && seat.try_at <= now && !seat.is_absent {
                 seat.pipe = Some(Pipe::new(seat.next_connection));
                 seat.next_connection += 1;
@@ -423,11 +432,18 @@ impl<V: Planar> SessionWorld<V> {
         let connection = packet.connection;
         let arrived = pipe.handle(packet);
         arrived.streams.iter().for_each(|bytes| seat.client.handle_stream(bytes, local));
+        if let Some(tap) = self.tap.as_mut().filter(|_| !arrived.streams.is_empty()) {
+            tap.on_client_streamed(index, now, &mut seat.client);
+        }
         arrived.unordered.iter().for_each(|bytes| seat.client.handle_unordered(bytes, local));
         for bytes in &arrived.datagrams {
+            let was_connected = seat.client.is_connected();
             seat.client.handle_datagram(bytes, local);
             if let Some(tap) = &mut self.tap {
                 let way = DatagramRoute { client: index, connection, is_up: false };
+                if !was_connected && seat.client.is_connected() {
+                    tap.on_client_streamed(index, now, &mut seat.client);
+                }
                 tap.on_client_heard(way, now, bytes, &mut seat.client);
             }
         }

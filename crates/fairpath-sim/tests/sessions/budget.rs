@@ -31,7 +31,7 @@ fn world(config: ServerConfig<Vec2>) -> (World, Vec<EntityId>) {
 
 #[test]
 fn a_datagram_is_never_longer_than_the_transport_allows() {
-    let budget = Budget { bytes_per_sec: 1_000_000, burst_bytes: 10_000 };
+    let budget = Budget { bytes_per_sec: 1_000_000, burst_bytes: 10_000, share: None };
     let (mut world, balls) = world(ServerConfig { budget, ..ServerConfig::new(classes(), 1) });
     world.run_for(Span::from_secs(2), |world, now| {
         for ball in &balls {
@@ -56,7 +56,7 @@ fn a_datagram_is_never_longer_than_the_transport_allows() {
 
 #[test]
 fn a_small_budget_is_kept_and_shared_by_all() {
-    let budget = Budget { bytes_per_sec: 3_000, burst_bytes: 1_500 };
+    let budget = Budget { bytes_per_sec: 3_000, burst_bytes: 1_500, share: None };
     let (mut world, balls) = world(ServerConfig { budget, ..ServerConfig::new(classes(), 1) });
     let observe = |world: &mut World, now| {
         for ball in &balls {

@@ -185,7 +185,7 @@ fn nothing_is_repeated_while_delay_rises() {
 
 #[test]
 fn copies_use_what_the_budget_has_left_and_no_more() {
-    let budget = Budget { bytes_per_sec: 1_500, burst_bytes: 1_500 };
+    let budget = Budget { bytes_per_sec: 1_500, burst_bytes: 1_500, share: None };
     // Which losses hit which turns is chance: many short games.
     const GAMES: u64 = 40;
     let errors = |protection| {

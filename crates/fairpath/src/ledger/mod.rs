@@ -202,6 +202,21 @@ impl<V: Planar> Ledger<V> {
         pair.is_some_and(|pair| pair.arrive(&self.exports, copy, received_at, &mut self.cache))
     }
 
+    /// A copy travels on a reliable stream: reports about datagrams say nothing about its arrival.
+    pub(crate) fn await_confirmation(&mut self, copy: CopyId, receiver: ReceiverId) {
+        if let Some(pair) = self.pairs.get_mut(receiver) {
+            pair.await_confirmation(copy);
+        }
+    }
+
+    /// A copy has arrived, but when is unknown: the expected arrival stands, and is counted as a
+    /// guess.
+    pub(crate) fn give_up_on(&mut self, copy: CopyId, receiver: ReceiverId) {
+        if let Some(pair) = self.pairs.get_mut(receiver) {
+            pair.give_up_on(copy);
+        }
+    }
+
     /// When an open copy is expected to arrive, long ago if it counts as lost. `None` if its arrival
     /// is known or can no longer change the books.
     pub(crate) fn expected(&self, copy: CopyId, receiver: ReceiverId) -> Option<SharedInstant> {

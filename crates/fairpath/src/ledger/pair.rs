@@ -282,6 +282,8 @@ impl NextArrivals {
 enum CopyStatus {
     /// Not acknowledged; taken to arrive at this instant.
     Expected(SharedInstant),
+    /// The same, on a stream: it will arrive, and reports about datagrams do not mention it.
+    Streamed(SharedInstant),
     /// Acknowledged.
     Arrived(SharedInstant),
     /// Not acknowledged though it was overdue.
@@ -291,13 +293,17 @@ enum CopyStatus {
 impl CopyStatus {
     fn arrival(self) -> Option<SharedInstant> {
         match self {
-            Self::Expected(at) | Self::Arrived(at) => Some(at),
+            Self::Expected(at) | Self::Streamed(at) | Self::Arrived(at) => Some(at),
             Self::Missing => None,
         }
     }
 
     fn is_open(self) -> bool {
         !matches!(self, Self::Arrived(_))
+    }
+
+    fn is_assumed(self) -> bool {
+        matches!(self, Self::Expected(_) | Self::Streamed(_))
     }
 }
 
@@ -421,7 +427,7 @@ impl<V: Planar> Pair<V> {
     pub(super) fn expected(&self, id: CopyId) -> Option<SharedInstant> {
         let position = self.copies.binary_search_by_key(&id, |copy| copy.id).ok()?;
         match self.copies[position].status {
-            CopyStatus::Expected(at) => Some(at),
+            CopyStatus::Expected(at) | CopyStatus::Streamed(at) => Some(at),
             CopyStatus::Missing => Some(LONG_AGO),
             CopyStatus::Arrived(_) => None,
         }
@@ -497,6 +503,27 @@ impl<V: Planar> Pair<V> {
         true
     }
 
+    /// Reports about datagrams do not mention this copy.
+    pub(super) fn await_confirmation(&mut self, id: CopyId) {
+        let Some(position) = self.position(id) else { return };
+        if let CopyStatus::Expected(at) = self.copies[position].status {
+            self.copies[position].status = CopyStatus::Streamed(at);
+        }
+    }
+
+    /// This copy's arrival will never be known: the estimate stands, and is counted.
+    pub(super) fn give_up_on(&mut self, id: CopyId) {
+        let Some(position) = self.position(id) else { return };
+        if let Some(at) =
+            self.copies[position].status.arrival().filter(|_| self.copies[position].status.is_open())
+        {
+            self.copies[position].status = CopyStatus::Arrived(at);
+            self.unsettled += 1;
+            self.summarise();
+            self.fold_what_is_certain();
+        }
+    }
+
     /// Copies without a receipt had not arrived by `until`. Returns whether the newest copy is
     /// lost, so that the receiver follows an older DR vector than assumed.
     pub(super) fn complete(
@@ -552,7 +579,7 @@ impl<V: Planar> Pair<V> {
 
     /// Whether no arrival is assumed.
     pub(super) fn is_settled(&self) -> bool {
-        self.unsettled == 0 && !self.copies.iter().any(|copy| matches!(copy.status, CopyStatus::Expected(_)))
+        self.unsettled == 0 && !self.copies.iter().any(|copy| copy.status.is_assumed())
     }
 
     pub(super) fn remembered(&self) -> usize {
@@ -855,7 +882,9 @@ impl<V: Planar> Pair<V> {
         let arrived =
             self.copies.iter().filter(|copy| matches!(copy.status, CopyStatus::Arrived(at) if at <= until));
         let Some(newest) = arrived.map(|copy| copy.index).max() else { return };
-        let is_needed = |copy: &SentCopy| !copy.status.is_open() || copy.index > newest;
+        // A copy on a stream may have arrived before.
+        let is_streamed = |copy: &SentCopy| matches!(copy.status, CopyStatus::Streamed(_));
+        let is_needed = |copy: &SentCopy| !copy.status.is_open() || copy.index > newest || is_streamed(copy);
         if !self.copies.iter().all(is_needed) {
             self.copies.retain(is_needed);
             self.summarise();
@@ -906,7 +935,7 @@ impl<V: Planar> Pair<V> {
     /// Gives up on the first `count` copies: their arrival will never be known.
     fn give_up_on_oldest(&mut self, count: usize) {
         for copy in self.copies.iter_mut().take(count) {
-            if let CopyStatus::Expected(at) = copy.status {
+            if let CopyStatus::Expected(at) | CopyStatus::Streamed(at) = copy.status {
                 copy.status = CopyStatus::Arrived(at);
                 self.unsettled += 1;
             }

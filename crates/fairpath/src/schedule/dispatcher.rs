@@ -9,7 +9,7 @@ use super::redundancy::{CopyPlan, Repeats};
 use super::responsiveness::Responsiveness;
 use super::shared_claims::SharedClaim;
 use super::watches::{Pace, Watch, WatchRow};
-use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler};
+use super::{Account, Candidate, Claim, Claims, DecisionContext, Removed, Scheduler, WaitingCopy};
 use crate::clock::DelayEstimate;
 use crate::directory::{Directory, Walk};
 use crate::dr_vector::DrVector;
@@ -81,6 +81,8 @@ pub enum DepartureKind {
     /// The same DR vector was sent a moment ago, and the link loses datagrams ([`CopyPlan`]). It
     /// costs the scheduler's budget nothing: the byte budget of its receiver pays for it.
     Repeat,
+    /// A session announces the entity with this DR vector in it, on a stream.
+    Announcement,
 }
 
 /// The result of feedback that was believed.
@@ -468,16 +470,23 @@ impl<V: Planar> Dispatcher<V> {
         self.generated
     }
 
-    /// Returns the weight of a departure to a receiver that has waited: it grows with the time
-    /// since the last copy. Repeats come last.
-    pub(crate) fn urgency(&self, departure: &Departure, now: SharedInstant) -> f64 {
+    /// Returns how early a copy leaves that does not fit beside the others (the scheduler's rank),
+    /// and the time since the last copy about its entity. Repeats come last.
+    pub(crate) fn rank(&self, departure: &Departure, now: SharedInstant) -> (f64, Span) {
         let claim = &departure.claim;
         if departure.kind == DepartureKind::Repeat {
-            return -1.0;
+            return (f64::NEG_INFINITY, Span::ZERO);
         }
-        let watch = self.entities.slot(claim.entity).zip(self.receivers.get(claim.receiver));
-        let watch = watch.and_then(|(slot, record)| record.watches.get(slot));
-        watch.map_or(claim.weight, |watch| watch.urgency(claim.weight, now))
+        let slot = self.entities.slot(claim.entity);
+        let entity = slot.and_then(|slot| self.entities.at(slot));
+        let record = self.receivers.get(claim.receiver);
+        let Some(((slot, entity), record)) = slot.zip(entity).zip(record) else {
+            return (claim.weight, Span::ZERO);
+        };
+        let silence = record.watches.get(slot).map_or(Span::ZERO, |watch| watch.silence(now));
+        let delay = record.likely_delay();
+        let rank = self.scheduler.rank(&WaitingCopy { claim, ledger: &entity.ledger, silence, delay, now });
+        (rank, silence)
     }
 
     /// Puts back a departure that did not fit into the packet. It waits, unless a newer claim does.
@@ -512,6 +521,48 @@ impl<V: Planar> Dispatcher<V> {
         self.depart(place, departures.iter().map(|it| (&it.claim, it.kind)), at, cost)
     }
 
+    /// Books the newest DR vector as sent to a receiver in the announcement of its entity, which
+    /// travels on a stream. [`on_announcement_confirmed`](Self::on_announcement_confirmed) is its
+    /// receipt: reports about datagrams say nothing about it. The stream repeats what is lost.
+    pub(crate) fn on_announced(
+        &mut self,
+        entity: EntityId,
+        receiver: ReceiverId,
+        at: SharedInstant,
+    ) -> Option<CopyId> {
+        let claim = self.entities.get(entity)?.newest_for(receiver, 0.0, at);
+        let place = self.receivers.find(receiver)?;
+        self.own_shared_claims(place);
+        self.forget_repeated(&claim);
+        let copies = self.depart(place, std::iter::once((&claim, DepartureKind::Announcement)), at, 1.0);
+        copies.iter().next()
+    }
+
+    /// Books that a receiver has an announcement. Without an arrival the expected one stands, as a
+    /// guess that the ledger counts.
+    pub(crate) fn on_announcement_confirmed(
+        &mut self,
+        receiver: ReceiverId,
+        copy: CopyId,
+        arrived_at: Option<SharedInstant>,
+        now: SharedInstant,
+    ) {
+        let Some(place) = self.receivers.find(receiver) else { return };
+        let from = self.receivers.at_mut(place);
+        let FoundCopy::Open(open) = from.copies.find(copy) else { return };
+        from.copies.close(copy);
+        from.responsiveness.handle_receipts(1);
+        let Some(entity) = self.entities.get_mut(open.entity) else { return };
+        let believed =
+            arrived_at.and_then(|at| from.audit.check_announcement(&self.config, open.sent_at, at, now));
+        match believed {
+            Some(believed) => {
+                entity.ledger.book_arrival(copy, (receiver, place), believed);
+            }
+            None => entity.ledger.give_up_on(copy, receiver),
+        }
+    }
+
     /// Removes the receiver's claims that are no newer than the DR vector of this one, which
     /// leaves.
     fn forget_repeated(&mut self, claim: &Claim) {
@@ -540,17 +591,23 @@ impl<V: Planar> Dispatcher<V> {
             let EntityDeparture { generated_at, look_at, .. } =
                 entity.departure(claim.generated_at, at, config);
             let is_repeat = kind == DepartureKind::Repeat;
+            let is_announced = kind == DepartureKind::Announcement;
             if !is_repeat {
                 count += 1;
                 scheduler.on_departed(claim.entity, receiver, at, cost);
                 record.watches.on_departed(slot, at, look_at);
-                if record.repeats.is_on() && generated_at == entity.recent.newest().generated_at {
+                let is_newest = generated_at == entity.recent.newest().generated_at;
+                if record.repeats.is_on() && is_newest && !is_announced {
                     record.repeats.on_sent(claim.entity, generated_at, at);
                 }
             }
             let (copy, delay) = (record.copies.next(), claim.delay.unwrap_or(delay));
             let booked = entity.ledger.book_departure(copy, (receiver, place), generated_at, at, delay);
+            if is_announced {
+                entity.ledger.await_confirmation(copy, receiver);
+            }
             if let Some(expected) = booked {
+                let expected = if is_announced { NEVER } else { expected };
                 record.copies.push(claim.entity, at, expected, is_repeat);
             }
         }

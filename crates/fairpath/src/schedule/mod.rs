@@ -15,6 +15,11 @@
 //! | `probabilistic_budget` | each receiver by its share of errors and silence, by chance | Banavar 2005 3.4.1; one at a time: Aggarwal 2005 5.1 |
 //! | `deterministic_budget` | the same shares, in turns | Banavar 2005 3.4.2, Aggarwal 2005 5.2 |
 //! | `error_index` | the receivers whose error a copy reduces most, at a price, fairly | this project |
+//! | `queue` | every receiver, at every trigger; where bytes are short, in an order | this project |
+//!
+//! [`Queued`] is the scheduler of live servers: its budget is bytes, which the session counts for
+//! each client ([`Budget`](crate::session::Budget)). The budgets of the other schedulers count DR
+//! vectors per trigger. They reproduce the papers' experiments.
 
 mod account;
 mod broadcast;
@@ -31,6 +36,7 @@ mod liveness;
 mod open_copies;
 mod pair_table;
 mod probabilistic_budget;
+mod queue;
 mod receipt_trust;
 mod recent_vectors;
 mod redundancy;
@@ -54,6 +60,7 @@ pub use every_nth::EveryNth;
 pub use fixed_probability::FixedProbability;
 pub use liveness::Liveness;
 pub use probabilistic_budget::ProbabilisticBudget;
+pub use queue::{QueueOrder, Queued, UnknownOrder, WaitingCopy};
 pub use receipt_trust::{Booking, ReceiptTrust};
 pub use redundancy::CopyPlan;
 pub use relative_error::RelativeError;
@@ -98,6 +105,13 @@ pub trait Scheduler<V: Planar>: Debug + Send {
     /// Handles a copy that was sent at `cost`, in the budget's unit: DR vectors or bytes. Also
     /// called for copies that the dispatcher sends on its own, so that the budget pays for them.
     fn on_departed(&mut self, _entity: EntityId, _receiver: ReceiverId, _at: SharedInstant, _cost: f64) {}
+
+    /// Returns how early a copy leaves that does not fit into its receiver's byte budget beside the
+    /// others: the highest rank leaves first. Only asked where bytes are short. Default: the weight
+    /// of the claim, which grows with the time since the last copy.
+    fn rank(&self, copy: &WaitingCopy<'_, V>) -> f64 {
+        copy.turn(copy.claim.weight)
+    }
 
     /// Handles a receiver that does not know the entity yet and is sent it from now on.
     fn on_joined(&mut self, _entity: EntityId, _receiver: ReceiverId, _now: SharedInstant) {}

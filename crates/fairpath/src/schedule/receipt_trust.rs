@@ -158,6 +158,27 @@ impl ReceiptAudit {
         Ok(CheckedReport { said, believed, is_credible, is_as_said })
     }
 
+    /// Returns when a copy on a stream counts as arrived that was sent at `sent_at` and that the
+    /// receiver says arrived at `arrived_at`; `None` if that cannot be. Streams wait for lost packets,
+    /// so such reports say nothing about the delay of datagrams. A later arrival gains nothing: an
+    /// announcement is the first copy, and no error counts before it.
+    pub(super) fn check_announcement(
+        &mut self,
+        config: &DispatcherConfig,
+        sent_at: SharedInstant,
+        arrived_at: SharedInstant,
+        now: SharedInstant,
+    ) -> Option<SharedInstant> {
+        let slack = config.clock_error_max;
+        if arrived_at < sent_at - slack || arrived_at > now + slack {
+            self.handle_report(false);
+            return None;
+        }
+        let said = arrived_at.min(now).max(sent_at);
+        let Some(trust) = &config.trust else { return Some(said) };
+        Some(said.min(self.latest_arrival(trust, now)).max(sent_at))
+    }
+
     /// A report could be true, or could not.
     pub(super) fn handle_report(&mut self, is_credible: bool) {
         self.doubt += Self::DOUBT_GAIN * (f64::from(u8::from(!is_credible)) - self.doubt);

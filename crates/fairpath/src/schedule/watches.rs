@@ -138,14 +138,6 @@ fn earliest_of(instants: &[SharedInstant]) -> SharedInstant {
 }
 
 impl Watch {
-    /// Time without a copy after which an entity's weight has doubled, if not all fit.
-    ///
-    /// 100 ms: a handful of packets. Much longer: light claims starve behind heavy ones. Much
-    /// shorter: weight hardly matters.
-    const WEIGHT_DOUBLES: Span = Span::from_millis(100);
-    /// Weight of a claim without weight: below any error that matters, but waiting increases it.
-    const WEIGHT_FLOOR: f64 = 1e-3;
-
     /// The earliest instant at which a copy may leave.
     pub(super) fn earliest(&self, pace: &Pace) -> SharedInstant {
         if self.is_told { self.since + pace.interval_min } else { self.since }
@@ -161,11 +153,9 @@ impl Watch {
         if self.is_told { 0.0 } else { f64::MAX }
     }
 
-    /// A claim's weight, which grows with the time since the last copy.
-    pub(super) fn urgency(&self, weight: f64, now: SharedInstant) -> f64 {
-        let silence = (now - self.since).max(Span::ZERO);
-        let doublings = silence.as_secs_f64() / Self::WEIGHT_DOUBLES.as_secs_f64();
-        (weight.max(0.0) + Self::WEIGHT_FLOOR).min(f64::MAX / 1e9) * (1.0 + doublings)
+    /// The time since the last copy, or since the receiver began to see the entity.
+    pub(super) fn silence(&self, now: SharedInstant) -> Span {
+        (now - self.since).max(Span::ZERO)
     }
 }
 
@@ -251,8 +241,7 @@ mod tests {
         row.on_departed(0, at(20), at(1_000));
         let told = *row.get(0).expect("it is shown");
         assert_eq!((told.earliest(&pace), told.latest(&pace)), (at(70), at(3_020)));
-        let now = at(120);
-        assert!(watch.urgency(watch.weight(), now) > told.urgency(1e9, now));
-        assert!(told.urgency(1.0, at(220)) > 1.4 * told.urgency(1.0, now), "it gains weight with silence");
+        assert!(watch.weight() > told.weight());
+        assert_eq!(told.silence(at(220)), Span::from_millis(200));
     }
 }

@@ -7,16 +7,23 @@ pub(super) struct Bucket {
     /// The share of the rate that is in force.
     share: f64,
     burst: f64,
+    debt_max: f64,
     level: f64,
     filled_at: Option<LocalInstant>,
 }
 
 impl Bucket {
     pub(super) fn new(per_sec: f64, burst: f64) -> Self {
-        Self { per_sec, share: 1.0, burst, level: burst, filled_at: None }
+        Self { per_sec, share: 1.0, burst, debt_max: burst, level: burst, filled_at: None }
     }
 
-    /// Sets the share of the rate that is in force from now on.
+    /// Sets how much can be owed. Default: one burst.
+    pub(super) fn with_debt_max(mut self, debt_max: f64) -> Self {
+        self.debt_max = debt_max;
+        self
+    }
+
+    /// Sets the share of the rate that is in force from now on. Default: all of it.
     pub(super) fn set_share(&mut self, share: f64, now: LocalInstant) {
         self.level(now);
         self.share = share.clamp(Self::SHARE_MIN, 1.0);
@@ -25,7 +32,8 @@ impl Bucket {
     /// Below it a bucket would take minutes to fill.
     const SHARE_MIN: f64 = 0.01;
 
-    fn rate(&self) -> f64 {
+    /// Returns the tokens that come in a second.
+    pub(super) fn rate(&self) -> f64 {
         self.per_sec * self.share
     }
 
@@ -45,7 +53,15 @@ impl Bucket {
     /// Takes `amount` tokens, into debt if necessary, by at most one burst. A long message on a
     /// stream must not block motion for seconds.
     pub(super) fn spend(&mut self, amount: f64) {
-        self.level = (self.level - amount).max(-self.burst);
+        self.level = (self.level - amount).max(-self.debt_max);
+    }
+
+    /// Takes `amount` tokens, as many as were available when the bucket was last looked at, and
+    /// returns how many it took.
+    pub(super) fn take_up_to(&mut self, amount: f64) -> f64 {
+        let taken = amount.min(self.level.max(0.0));
+        self.level -= taken;
+        taken
     }
 
     /// Takes `amount` tokens if they are available, and returns whether they were.
@@ -55,6 +71,12 @@ impl Bucket {
             self.spend(amount);
         }
         is_there
+    }
+
+    /// Changes rate and burst from `now` on.
+    pub(super) fn set_rate(&mut self, per_sec: f64, burst: f64, now: LocalInstant) {
+        self.level(now);
+        (self.per_sec, self.burst) = (per_sec, burst);
     }
 
     /// Returns when `amount` tokens will be available.

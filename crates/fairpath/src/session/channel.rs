@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::bucket::Bucket;
+use super::byte_budget::ByteBudget;
 use super::codec::put_varint;
 use super::error::{CallError, CloseReason};
 use super::filler::{Filler, Sending};
@@ -15,7 +15,9 @@ use super::limits::{
     QUICKEST_WINDOW, UNRELIABLE_MAX,
 };
 use super::loss_protection::{LossGuard, LossProtection};
-use super::message::{Announcement, Call, Datagram, Group, Message, Part, Received, UnorderedMessage};
+use super::message::{
+    Announcement, Call, Confirmation, Datagram, Group, Message, Part, Received, UnorderedMessage,
+};
 use super::newest::{Newest, NewestReceived, Slot};
 use super::outbox::{Inbox, Outbox, OutboxFull};
 use super::packets::{Arrived, Content, Owed, SentValues};
@@ -24,17 +26,18 @@ use super::quickest::Quickest;
 use super::received_numbers::ReceivedNumbers;
 use super::statistics::Statistics;
 use super::undelivered::{Undelivered, UndeliveredTypes};
+use super::urgent::Urgent;
 use super::{Budget, ClassId, DatagramEffect, Delivery};
 use crate::clock::{DelayEstimate, Reply, Request};
 use crate::dr_vector::DrVector;
-use crate::ledger::CopyRange;
+use crate::ledger::{CopyId, CopyRange};
 use crate::link::SentPackets;
 use crate::number::{EntityId, ReceiverId};
 use crate::random::Random;
 use crate::schedule::{Claim, Departure, DepartureKind, Dispatcher};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
 use crate::vector::Planar;
-use crate::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates, pack_updates};
+use crate::wire::{Header, Precision, StaleSet, decode_feedback, decode_updates};
 
 /// One end's state of the connection to its peer; see the module.
 #[derive(Clone, Debug)]
@@ -48,15 +51,15 @@ pub(super) struct Channel {
     quickest: Quickest,
     quickest_seen: ReceivedNumbers,
     unreliable: VecDeque<Call>,
-    /// Objects that the peer has not confirmed to know, with the number of the announcing message.
-    announced: BTreeMap<EntityId, u64>,
+    /// Objects that the peer has not confirmed to know.
+    announced: Announced,
     clock_requests: VecDeque<Request>,
     clock_replies: VecDeque<(Request, SharedInstant)>,
     sent: SentPackets<Content>,
     arrived: Arrived,
-    budget: Bucket,
-    /// Announcements of objects take at most half of the budget: motion has the other half.
-    pages: Bucket,
+    budget: ByteBudget,
+    /// Which of the copies leave that do not all fit.
+    urgent: Urgent,
     round_trip: DelayEstimate,
     guard: LossGuard,
     statistics: Statistics,
@@ -65,6 +68,9 @@ pub(super) struct Channel {
     datagram_every: Span,
     datagram_at: LocalInstant,
 }
+
+/// Announced objects, each with the number of the announcing message and the DR vector in it.
+pub(super) type Announced = BTreeMap<EntityId, (u64, Option<CopyId>)>;
 
 /// The content of a received datagram.
 #[derive(Debug)]
@@ -97,8 +103,6 @@ impl Channel {
     const PATIENCE: Span = Span::from_millis(250);
     const PATIENCE_MIN: Span = Span::from_millis(30);
     const PATIENCE_MAX: Span = Span::from_secs(1);
-    /// Least budget for a packet: below it, wait for more.
-    const SPEAK_BYTES: f64 = 200.0;
     /// Bytes of a repeated DR vector, about, with its share of a datagram's overhead.
     const REPEAT_BYTES: f64 = 16.0;
     /// Pause after a failed attempt at a datagram.
@@ -123,13 +127,13 @@ impl Channel {
             quickest: Quickest::default(),
             quickest_seen: ReceivedNumbers::default(),
             unreliable: VecDeque::new(),
-            announced: BTreeMap::new(),
+            announced: Announced::new(),
             clock_requests: VecDeque::new(),
             clock_replies: VecDeque::new(),
             sent: SentPackets::with_content(random),
             arrived: Arrived::default(),
-            budget: Bucket::new(budget.bytes_per_sec.into(), budget.burst_bytes.into()),
-            pages: Bucket::new(0.5 * f64::from(budget.bytes_per_sec), budget.burst_bytes.into()),
+            budget: ByteBudget::new(budget, datagram_every),
+            urgent: Urgent::default(),
             round_trip: DelayEstimate::default(),
             guard: LossGuard::new(protection),
             statistics: Statistics::default(),
@@ -141,8 +145,7 @@ impl Channel {
 
     /// Limits what is sent to a share of the budget's rate.
     pub(super) fn set_budget_share(&mut self, share: f64, now: LocalInstant) {
-        self.budget.set_share(share, now);
-        self.pages.set_share(share, now);
+        self.budget.slow_down(share, now);
     }
 
     // ── sending ──
@@ -161,19 +164,26 @@ impl Channel {
     pub(super) fn announce(&mut self, message: Message, object: EntityId) -> Result<(), OutboxFull> {
         let bytes = self.outbox.bytes();
         let number = self.outbox.push(message)?;
-        self.pages.spend((self.outbox.bytes() - bytes) as f64);
-        self.announced.insert(object, number);
+        self.budget.on_announced(self.outbox.bytes() - bytes);
+        self.announced.insert(object, (number, None));
         Ok(())
+    }
+
+    /// The last announcement of an object carries a copy that is booked as sent.
+    pub(super) fn on_copy_announced(&mut self, object: EntityId, copy: CopyId) {
+        if let Some((_, carried)) = self.announced.get_mut(&object) {
+            *carried = Some(copy);
+        }
     }
 
     /// Returns whether to announce another object now.
     pub(super) fn has_room_for_page(&mut self, now: Now) -> bool {
-        self.has_room_in_outbox() && self.pages.level(now.local) > 0.0
+        self.has_room_in_outbox() && self.budget.has_room_for_birth(now.local)
     }
 
     /// Returns when to announce another object; `None` before the peer confirms earlier ones.
     pub(super) fn page_at(&self, now: Now) -> Option<LocalInstant> {
-        self.has_room_in_outbox().then(|| self.pages.when(1.0, now.local))
+        self.has_room_in_outbox().then(|| self.budget.birth_at(now.local))
     }
 
     fn has_room_in_outbox(&self) -> bool {
@@ -242,16 +252,21 @@ impl Channel {
     // ── streams ──
 
     /// Handles a message from the ordered stream: processes confirmations, returns the others.
-    pub(super) fn handle_ordered(
+    pub(super) fn handle_ordered<V: Planar>(
         &mut self,
         message: Message,
+        dispatcher: &mut Dispatcher<V>,
+        receiver: ReceiverId,
         now: Now,
     ) -> Result<Option<Message>, CloseReason> {
-        if let Message::Confirm(received) = &message {
-            return if self.confirm(received) { Ok(None) } else { Err(CloseReason::OutOfPlace) };
+        if let Message::Confirm(confirmation) = &message {
+            let is_possible = self.confirm(confirmation, |copy, arrived_at| {
+                dispatcher.on_announcement_confirmed(receiver, copy, arrived_at, now.shared);
+            });
+            return if is_possible { Ok(None) } else { Err(CloseReason::OutOfPlace) };
         }
         if message.is_counted() {
-            self.inbox.count();
+            self.inbox.count(&message, now.shared);
             self.owe_confirmation(now);
         }
         Ok(Some(message))
@@ -270,7 +285,7 @@ impl Channel {
     pub(super) fn poll_greeting(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.greetings.pop_front()?.frame(&mut bytes);
-        self.on_bytes_sent(bytes.len());
+        self.on_message_sent(bytes.len());
         Some(bytes)
     }
 
@@ -290,18 +305,25 @@ impl Channel {
         let mut bytes = Vec::new();
         if self.confirm_due.is_some_and(|due| due <= now.local) {
             self.confirm_due = None;
-            Message::Confirm(self.inbox.received()).frame(&mut bytes);
-        } else {
-            self.outbox.poll()?.frame(&mut bytes);
+            Message::Confirm(self.inbox.confirm()).frame(&mut bytes);
+            self.on_message_sent(bytes.len());
+            return Some(bytes);
         }
-        self.on_bytes_sent(bytes.len());
+        let message = self.outbox.poll()?;
+        message.frame(&mut bytes);
+        if message.announcement().is_some() {
+            self.statistics.bytes_sent += bytes.len() as u64;
+            self.budget.on_announcement_sent(bytes.len());
+        } else {
+            self.on_message_sent(bytes.len());
+        }
         Some(bytes)
     }
 
     pub(super) fn poll_unordered(&mut self) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         self.outbox.poll_unordered()?.encode(&mut bytes);
-        self.on_bytes_sent(bytes.len());
+        self.on_message_sent(bytes.len());
         Some(bytes)
     }
 
@@ -312,10 +334,12 @@ impl Channel {
     /// Resumes on a new transport; `received` is what the peer has. False if that is impossible.
     pub(super) fn resume(&mut self, received: &Received) -> bool {
         // The old transport may have delivered more than the last confirmation says.
-        if !self.confirm(received) {
+        let confirmation = Confirmation { received: received.clone(), arrivals: Vec::new() };
+        if !self.confirm(&confirmation, |_, _| {}) {
             return false;
         }
         self.outbox.rewind();
+        self.inbox.rewind();
         self.newest.rewind();
         self.clock_requests.clear();
         self.clock_replies.clear();
@@ -326,20 +350,62 @@ impl Channel {
         self.statistics.bytes_received += bytes as u64;
     }
 
-    fn confirm(&mut self, received: &Received) -> bool {
-        let is_possible = self.outbox.confirm(received);
-        let outbox = &self.outbox;
-        self.announced.retain(|_, number| !outbox.is_confirmed(*number));
+    /// Removes what the peer has received, and passes on the DR vectors in confirmed announcements
+    /// with their arrivals, as far as the peer says when that was.
+    fn confirm(
+        &mut self,
+        confirmation: &Confirmation,
+        mut on_arrived: impl FnMut(CopyId, Option<SharedInstant>),
+    ) -> bool {
+        let is_possible = self.outbox.confirm(&confirmation.received);
+        let (outbox, arrivals) = (&self.outbox, &confirmation.arrivals);
+        self.announced.retain(|_, (number, copy)| {
+            let is_confirmed = outbox.is_confirmed(*number);
+            if let Some(copy) = copy.filter(|_| is_confirmed) {
+                let arrival = arrivals.binary_search_by_key(number, |arrival| arrival.number);
+                on_arrived(copy, arrival.ok().map(|place| arrivals[place].at));
+            }
+            !is_confirmed
+        });
         is_possible
+    }
+
+    /// Returns the objects whose announcements are sent again on a new transport.
+    pub(super) fn announced(&self) -> impl Iterator<Item = EntityId> {
+        self.announced.keys().copied()
+    }
+
+    /// Returns whether the peer knows `one` before an announced object, or knows it already.
+    pub(super) fn announces_before(&self, one: EntityId, object: EntityId) -> bool {
+        let numbers = self.announced.get(&one).zip(self.announced.get(&object));
+        numbers.is_none_or(|((one, _), (object, _))| one < object)
+    }
+
+    /// Replaces the motion in an object's announcement, which is sent again on a new transport.
+    pub(super) fn renew_announcement(&mut self, object: EntityId, motion: Vec<u8>) {
+        if let Some((number, copy)) = self.announced.get_mut(&object) {
+            *copy = None;
+            self.outbox.renew_motion(*number, motion);
+        }
     }
 
     fn owe_confirmation(&mut self, now: Now) {
         self.confirm_due = self.confirm_due.or(Some(now.local + Self::CONFIRM_WITHIN));
     }
 
-    fn on_bytes_sent(&mut self, bytes: usize) {
+    fn on_message_sent(&mut self, bytes: usize) {
         self.statistics.bytes_sent += bytes as u64;
-        self.budget.spend(bytes as f64);
+        self.budget.on_message_sent(bytes);
+    }
+
+    /// An object ended before it was announced to the peer.
+    pub(super) fn on_birth_missed(&mut self) {
+        self.budget.on_birth_missed();
+    }
+
+    /// A DR vector was generated that broadcast would send to the peer.
+    pub(super) fn on_broadcast(&mut self, now: Now) {
+        self.budget.on_broadcast(now.local);
     }
 
     // ── the send step ──
@@ -357,10 +423,12 @@ impl Channel {
         out: &mut Vec<u8>,
     ) -> bool {
         let Sending { dispatcher, filler, precision } = sending;
-        let room = self.budget.level(now.local).min(bytes_max as f64);
-        if room < Self::SPEAK_BYTES || now.local < self.datagram_at {
+        if now.local < self.datagram_at {
             return false;
         }
+        let Some(room) = self.budget.room(now.local).map(|room| room.min(bytes_max as f64)) else {
+            return false;
+        };
         let repeats_max = self.repeats_max(now);
         dispatcher.poll_packet(receiver, now.shared, repeats_max, &mut filler.departures);
         if filler.departures.is_empty() && !self.must_speak(now.local) {
@@ -390,9 +458,11 @@ impl Channel {
             self.statistics.vectors_repeated += repeats as u64;
         }
         self.put_back(kept, dispatcher, now);
+        self.budget.on_content_sent(fitting, out.len() - start, draft.parts.len());
         out.extend_from_slice(&draft.parts);
         self.on_departed(draft, copies, now);
-        self.on_bytes_sent(out.len() - start);
+        self.statistics.bytes_sent += (out.len() - start) as u64;
+        self.budget.on_datagram_sent(out.len() - start);
         true
     }
 
@@ -402,7 +472,7 @@ impl Channel {
         if !self.guard.is_on() {
             return 0;
         }
-        let spare = self.budget.level(now.local) - 0.5 * self.budget.burst();
+        let spare = self.budget.spare(now.local);
         (spare.max(0.0) / Self::REPEAT_BYTES) as usize
     }
 
@@ -432,7 +502,7 @@ impl Channel {
     /// When the next datagram may leave: the budget must allow it, and the last one lie back far
     /// enough.
     pub(super) fn speaks_at(&self, now: Now) -> LocalInstant {
-        self.budget.when(Self::SPEAK_BYTES, now.local).max(self.not_before).max(self.datagram_at)
+        self.budget.room_at(now.local).max(self.not_before).max(self.datagram_at)
     }
 
     /// Returns whether a datagram must leave even without DR vectors.
@@ -505,7 +575,7 @@ impl Channel {
     /// Appends a message with the DR vectors of the filler's departures, all if they fit, else the
     /// most urgent. Returns how many fit: these departures come first, in the order of entity ids.
     fn put_vectors<V: Planar>(
-        &self,
+        &mut self,
         draft: &Draft,
         filler: &mut Filler,
         dispatcher: &Dispatcher<V>,
@@ -520,7 +590,7 @@ impl Channel {
         let all = bodies.find_or_encode(dispatcher, precision, now.shared, departures).ok();
         let all = all.filter(|place| bodies.at(*place).bytes_with(&header) <= room);
         let place = all.unwrap_or_else(|| {
-            fitting = most_urgent_that_fit(departures, dispatcher, precision, &header, room);
+            fitting = self.urgent.choose(departures, dispatcher, precision, &header, room);
             let some = bodies.find_or_encode(dispatcher, precision, now.shared, &departures[..fitting]);
             some.expect("what fits was encoded before")
         });
@@ -534,7 +604,7 @@ impl Channel {
 
     /// Puts back departures that did not fit. They gain weight by waiting.
     fn put_back<V: Planar>(&self, departures: &[Departure], dispatcher: &mut Dispatcher<V>, now: Now) {
-        let room_at = self.budget.when(Self::SPEAK_BYTES, now.local);
+        let room_at = self.budget.room_at(now.local);
         let until = now.shared + (room_at - now.local).max(Span::ZERO);
         for departure in departures {
             let claim = Claim { due: departure.claim.due.max(until), ..departure.claim };
@@ -759,27 +829,6 @@ impl Channel {
 const HEAD_BYTES: usize = 16;
 /// Most bytes of the length of the DR vectors: enough for two megabytes.
 const LENGTH_BYTES_MAX: usize = 3;
-
-/// Moves the most urgent departures to the front, as many as fit in a message of `bytes_max`, in the
-/// order of entity ids. Returns their number.
-fn most_urgent_that_fit<V: Planar>(
-    departures: &mut Vec<Departure>,
-    dispatcher: &Dispatcher<V>,
-    precision: &Precision,
-    header: &Header,
-    bytes_max: usize,
-) -> usize {
-    let urgency = |departure: &Departure| dispatcher.urgency(departure, header.sent_at);
-    let mut by_urgency: Vec<(f64, Departure)> = departures.iter().map(|it| (urgency(it), *it)).collect();
-    by_urgency.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    departures.clear();
-    departures.extend(by_urgency.into_iter().map(|(_, departure)| departure));
-    let vectors: Vec<DrVector<V>> =
-        departures.iter().filter_map(|departure| dispatcher.vector(&departure.claim).copied()).collect();
-    let fitting = pack_updates(precision, header, &vectors, bytes_max, &mut Vec::new()).unwrap_or_default();
-    departures[..fitting].sort_by_key(|departure| departure.claim.entity);
-    fitting
-}
 
 /// A datagram being filled.
 #[derive(Debug)]

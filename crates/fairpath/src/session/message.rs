@@ -20,7 +20,7 @@ use crate::place::Placement;
 use crate::time::SharedInstant;
 
 /// The version of the session protocol.
-pub const SESSION_VERSION: u8 = 2;
+pub const SESSION_VERSION: u8 = 3;
 
 /// A message on the ordered stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +29,8 @@ pub enum Message {
     Hello(Hello),
     /// The server's answer.
     Welcome(Welcome),
-    /// Which reliable messages have arrived.
-    Confirm(Received),
+    /// Which reliable messages have arrived, and when the announcements among them did.
+    Confirm(Confirmation),
     /// The client created an object.
     Create(Announcement),
     /// The client destroyed an object that it owns.
@@ -121,6 +121,29 @@ pub struct Received {
     /// Unordered messages received above that number, ascending.
     pub beyond: Vec<u64>,
 }
+
+/// Which reliable messages of a session have arrived, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Confirmation {
+    /// The messages that have arrived.
+    pub received: Received,
+    /// When announcements with a motion arrived since the last confirmation, ascending by number. At
+    /// most [`ARRIVALS_MAX`].
+    pub arrivals: Vec<AnnouncementArrival>,
+}
+
+/// When an announcement arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnnouncementArrival {
+    /// The number of the announcement among all counted messages of its direction.
+    pub number: u64,
+    /// When its reader began to follow the motion in it.
+    pub at: SharedInstant,
+}
+
+/// Most arrivals in one confirmation: more announcements than [`PAGE_BYTES`](super::limits::PAGE_BYTES)
+/// of them unconfirmed can be.
+pub const ARRIVALS_MAX: usize = 1024;
 
 /// An object that a peer must learn of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,14 +260,22 @@ impl Message {
         !matches!(self, Self::Hello(_) | Self::Welcome(_) | Self::Confirm(_))
     }
 
+    /// Returns the announcement of an object, if the message is one.
+    pub fn announcement(&self) -> Option<&Announcement> {
+        match self {
+            Self::Create(announcement) | Self::Enter(announcement) => Some(announcement),
+            _ => None,
+        }
+    }
+
     /// Appends the message, without its length on the stream.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello(hello) => hello.encode(out),
             Self::Welcome(welcome) => welcome.encode(out),
-            Self::Confirm(received) => {
+            Self::Confirm(confirmation) => {
                 out.push(CONFIRM);
-                received.encode(out);
+                confirmation.encode(out);
             }
             Self::Create(announcement) => announcement.encode(CREATE, out),
             Self::Destroy(object) => put(out, DESTROY, &[object.0.into()]),
@@ -270,7 +301,7 @@ impl Message {
         let message = match reader.u8()? {
             HELLO => Self::Hello(Hello::decode(&mut reader)?),
             WELCOME => Self::Welcome(Welcome::decode(&mut reader)?),
-            CONFIRM => Self::Confirm(Received::decode(&mut reader)?),
+            CONFIRM => Self::Confirm(Confirmation::decode(&mut reader)?),
             CREATE => Self::Create(Announcement::decode(&mut reader)?),
             DESTROY => Self::Destroy(object(&mut reader)?),
             CLAIM => Self::Claim(object(&mut reader)?, reader.varint()?),
@@ -559,6 +590,52 @@ impl Received {
         Ok(Self { ordered, unordered, beyond })
     }
 }
+
+impl Confirmation {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.received.encode(out);
+        put_varint(out, self.arrivals.len() as u64);
+        let Some(first) = self.arrivals.first() else { return };
+        put_signed(out, first.at.as_micros());
+        put_varint(out, self.received.ordered - first.number - 1);
+        for [before, next] in self.arrivals.array_windows() {
+            put_varint(out, next.number - before.number - 1);
+            put_signed(out, (next.at - before.at).as_micros());
+        }
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, MessageError> {
+        let received = Received::decode(reader)?;
+        let count = reader.varint()?;
+        if count > ARRIVALS_MAX as u64 {
+            return Err(MessageError::OutOfRange);
+        }
+        let mut arrivals: Vec<AnnouncementArrival> = Vec::new();
+        for _ in 0..count {
+            let (number, micros) = match arrivals.last() {
+                None => {
+                    let micros = reader.signed()?;
+                    let back = reader.varint()?.checked_add(1);
+                    (back.and_then(|back| received.ordered.checked_sub(back)), Some(micros))
+                }
+                Some(before) => {
+                    let number = before.number.checked_add(1);
+                    let number =
+                        number.zip(Some(reader.varint()?)).and_then(|(next, by)| next.checked_add(by));
+                    (number, before.at.as_micros().checked_add(reader.signed()?))
+                }
+            };
+            let number = number.filter(|number| *number < received.ordered);
+            let micros = micros.filter(|micros| micros.unsigned_abs() <= INSTANT_MAX);
+            let (number, micros) = number.zip(micros).ok_or(MessageError::OutOfRange)?;
+            arrivals.push(AnnouncementArrival { number, at: SharedInstant::from_micros(micros) });
+        }
+        Ok(Self { received, arrivals })
+    }
+}
+
+/// Instants beyond ±2^60 µs are refused, as in DR vectors and feedback.
+const INSTANT_MAX: u64 = 1 << 60;
 
 impl Announcement {
     fn encode(&self, kind: u8, out: &mut Vec<u8>) {

@@ -110,6 +110,7 @@
 
 mod attach;
 mod bucket;
+mod byte_budget;
 mod channel;
 mod class;
 mod client;
@@ -137,6 +138,7 @@ mod settings;
 mod sights;
 mod statistics;
 mod undelivered;
+mod urgent;
 mod value;
 
 pub use class::{Class, ClassId, Rates};
@@ -223,21 +225,52 @@ pub enum Delivery {
     Quickest,
 }
 
-/// Limit of the bytes sent to one peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Limit of the bytes sent to one peer: births, states, calls, receipts and motion together, without
+/// the headers of QUIC, UDP and IP.
+///
+/// Where it suffices, every update leaves at once. Where it does not, updates wait and leave in the
+/// order of the server's [`Queued`](crate::schedule::Queued) scheduler, each as the newest of its
+/// object. Births of objects leave at once, too, within half of the budget; beyond it they wait, the
+/// nearest first. Reliable calls, confirmations and removals never wait: what exceeds half of the
+/// budget of them is sent beyond it.
+///
+/// ```
+/// use fairpath::session::Budget;
+///
+/// let slow_link = Budget::bytes_per_sec(4_000);
+/// let thrifty = Budget::share_of_broadcast(0.5);
+/// # assert_eq!((slow_link.bytes_per_sec, thrifty.share), (4_000, Some(0.5)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Sustained bytes per second. Default 32 000, a quarter of a megabit.
     ///
-    /// Too low: updates queue up by weight. Too high: the queue of a slow link delays everything.
-    /// Sixteen tanks at 20 updates a second and 10 bytes each take 3200.
+    /// Too low: updates wait. Too high: the queue of a slow link delays everything. Sixteen tanks at
+    /// 20 updates a second and 10 bytes each take 3200.
     pub bytes_per_sec: u32,
     /// Bytes at once. Default 4 000: three full datagrams. Must be at least one full datagram, or
     /// large messages never leave.
     pub burst_bytes: u32,
+    /// The part of the bytes that broadcast would take, measured for each client over the last few
+    /// seconds; `bytes_per_sec` holds besides. Default `None`: no such limit. 1 and more do not
+    /// limit anything. A client ignores it.
+    pub share: Option<f64>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { bytes_per_sec: 32_000, burst_bytes: 4_000 }
+        Self { bytes_per_sec: 32_000, burst_bytes: 4_000, share: None }
+    }
+}
+
+impl Budget {
+    /// Returns a budget of so many bytes per second.
+    pub const fn bytes_per_sec(bytes_per_sec: u32) -> Self {
+        Self { bytes_per_sec, burst_bytes: 4_000, share: None }
+    }
+
+    /// Returns a budget of this part of the bytes that sending everything would take, from 0 to 1.
+    pub const fn share_of_broadcast(share: f64) -> Self {
+        Self { bytes_per_sec: 32_000, burst_bytes: 4_000, share: Some(share) }
     }
 }

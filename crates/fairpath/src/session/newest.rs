@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::channel::Announced;
 use super::limits::SLOTS_MAX;
 use super::message::{Call, Group, Part, Target};
 use crate::number::EntityId;
@@ -71,7 +72,7 @@ impl Newest {
     pub(super) fn due(
         &self,
         patience: Span,
-        unknown: &BTreeMap<EntityId, u64>,
+        unknown: &Announced,
         now: LocalInstant,
     ) -> Vec<(Slot, u64, &Part)> {
         if self.waiting.is_empty() {
@@ -85,16 +86,12 @@ impl Newest {
     }
 
     /// Returns when [`due`](Self::due) has a value.
-    pub(super) fn poll_deadline(
-        &self,
-        patience: Span,
-        unknown: &BTreeMap<EntityId, u64>,
-    ) -> Option<LocalInstant> {
+    pub(super) fn poll_deadline(&self, patience: Span, unknown: &Announced) -> Option<LocalInstant> {
         let at_once = LocalInstant::from_micros(i64::MIN);
         self.sendable(unknown).map(|(_, value)| value.sent_at.map_or(at_once, |at| at + patience)).min()
     }
 
-    fn sendable(&self, unknown: &BTreeMap<EntityId, u64>) -> impl Iterator<Item = (&Slot, &Value)> {
+    fn sendable(&self, unknown: &Announced) -> impl Iterator<Item = (&Slot, &Value)> {
         let is_known = |slot: &Slot| slot.object().is_none_or(|object| !unknown.contains_key(&object));
         self.waiting.iter().filter(move |(slot, _)| is_known(slot))
     }

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX, UNORDERED_WINDOW};
-use super::message::{Call, Message, Received, UnorderedMessage};
+use super::message::{
+    ARRIVALS_MAX, AnnouncementArrival, Call, Confirmation, Message, Received, UnorderedMessage,
+};
 use super::received_numbers::ReceivedNumbers;
+use crate::time::SharedInstant;
 
 /// Reliable messages to the peer. A transport loses nothing while it lives. Messages handed to a
 /// lost transport are handed to the next one again, from the first that the peer does not have.
@@ -90,6 +93,20 @@ impl Outbox {
         number < self.confirmed
     }
 
+    /// Replaces the motion in an announcement that is not handed to this transport yet.
+    pub(super) fn renew_motion(&mut self, number: u64, motion: Vec<u8>) {
+        let place = number.checked_sub(self.confirmed).map(|place| place as usize);
+        let Some(place) = place.filter(|place| *place >= self.handed) else { return };
+        let Some((message, bytes)) = self.ordered.get_mut(place) else { return };
+        if let Message::Create(announcement) | Message::Enter(announcement) = message {
+            announcement.motion = motion;
+            let mut encoded = Vec::new();
+            message.encode(&mut encoded);
+            self.bytes = self.bytes + encoded.len() - *bytes;
+            *bytes = encoded.len();
+        }
+    }
+
     /// Starts over on a new transport: unconfirmed messages are handed over again.
     pub(super) fn rewind(&mut self) {
         self.handed = 0;
@@ -127,11 +144,28 @@ const UNORDERED_OVERHEAD: usize = 16;
 pub(super) struct Inbox {
     ordered: u64,
     unordered: ReceivedNumbers,
+    /// Announcements with a motion whose arrival is not reported yet.
+    arrivals: Vec<AnnouncementArrival>,
 }
 
 impl Inbox {
-    pub(super) fn count(&mut self) {
+    /// Counts an ordered message that arrived at `now`.
+    pub(super) fn count(&mut self, message: &Message, now: SharedInstant) {
+        let has_motion = message.announcement().is_some_and(|announcement| !announcement.motion.is_empty());
+        if has_motion && self.arrivals.len() < ARRIVALS_MAX {
+            self.arrivals.push(AnnouncementArrival { number: self.ordered, at: now });
+        }
         self.ordered += 1;
+    }
+
+    /// Returns the confirmation of everything that has arrived.
+    pub(super) fn confirm(&mut self) -> Confirmation {
+        Confirmation { received: self.received(), arrivals: std::mem::take(&mut self.arrivals) }
+    }
+
+    /// Forgets arrivals on a lost transport: the peer learns from the greeting what has arrived.
+    pub(super) fn rewind(&mut self) {
+        self.arrivals.clear();
     }
 
     /// Whether this unordered message is new; `None` if no honest peer could have sent it yet.

@@ -25,7 +25,7 @@ use crate::check::{
     BoundCheck, BudgetCheck, CallCheck, ClockCheck, Findings, IdentityCheck, Law, LedgerCheck,
     PlacementCheck, StrangerCheck, stone_place,
 };
-use crate::events::{EventLog, RecordingScheduler, RecordingTap, SessionCounter, WorldEvent};
+use crate::events::{EventLog, KnownObjects, RecordingScheduler, RecordingTap, SessionCounter, WorldEvent};
 use crate::game::{
     BALL, Ball, DRONE, Drone, PLATFORM, Platform, RIDER, Rider, STONE, Stone, protocol, stamp_at_client,
     stamp_at_server, state_stamp, strange_protocol,
@@ -205,6 +205,7 @@ impl<'a> WorldRun<'a> {
                 .map(|client| self.plan.liars.iter().find(|(liar, _)| *liar == client).map(|(_, by)| *by))
                 .collect(),
             intakes: vec![SessionCounter::default(); clients.len()],
+            known: vec![KnownObjects::default(); clients.len()],
         };
         let mut world = World::new(self.plan.seed, LinkConfig::default(), server, clients).with_tap(listener);
         for index in 0..self.plan.clients {
@@ -356,6 +357,11 @@ impl<'a> WorldRun<'a> {
                     let ppm = if way.is_up { ppm } else { 0.0 };
                     self.budgets.on_sent(way, bytes, ppm, at, findings);
                     self.digest.u64(way.client as u64).i64(at.as_micros()).u64(bytes as u64);
+                }
+                WorldEvent::Announced { receiver, at, vectors } => {
+                    for vector in &vectors {
+                        self.ledgers.on_heard(receiver, vector, at);
+                    }
                 }
                 WorldEvent::Received { client, session, receiver, at, vectors, followed } => {
                     for vector in &followed {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use fairpath::place::Placement;
+use fairpath::schedule::{QueueOrder, Queued, Scheduler, SchedulerChoice};
 use fairpath::session::{
     Budget, ClientId, CloseReason, Refusal, Server, ServerConfig, ServerEvent, SpeedCheck, TeleportCheck,
 };
@@ -30,7 +31,7 @@ use super::{
     FramePacer, STATISTICS_HEAD, StatusScreen, SummaryOptions, TankOptions, address, statistics_as_cells,
     statistics_as_json,
 };
-use crate::options::{games, scheduler_help};
+use crate::options::{games, order_help, scheduler_help};
 use crate::{BadInput, print};
 
 /// Run a game server
@@ -70,6 +71,17 @@ pub(crate) struct Arguments {
     /// DR vectors per trigger, for schedulers that have a budget
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     budget: f64,
+    /// Which updates leave first where a client's bytes are short, with --scheduler broadcast
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value_t = QueueOrder::default(),
+        long_help = order_help("Which updates leave first where a client's bytes are short, with --scheduler broadcast")
+    )]
+    order: QueueOrder,
+    /// The part of the bytes that broadcast would take, from 0 to 1 [default: no such limit]
+    #[arg(long, value_name = "PART")]
+    share: Option<f64>,
     /// The expected number of receivers, for schedulers that need it
     #[arg(long, value_name = "N", default_value_t = 3)]
     receivers: usize,
@@ -224,7 +236,7 @@ impl Arguments {
     }
 
     fn bind(&self) -> Result<NetServer<Vec2>, BadInput> {
-        let budget = Budget { bytes_per_sec: self.bytes_per_sec, ..Budget::default() };
+        let budget = Budget { share: self.share, ..Budget::bytes_per_sec(self.bytes_per_sec) };
         let placement = match self.placement {
             PlacementChoice::Local => Placement::Local,
             PlacementChoice::Hop => Placement::Hop,
@@ -233,7 +245,13 @@ impl Arguments {
         if !(self.budget.is_finite() && self.budget > 0.0) || self.receivers == 0 {
             return Err(BadInput("--budget and --receivers must be above zero; pass larger numbers".into()));
         }
-        let scheduler = self.scheduler.build(self.receivers, self.budget);
+        if self.share.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+            return Err(BadInput("--share must be above 0 and at most 1; pass 0.5 for half".into()));
+        }
+        let scheduler: Box<dyn Scheduler<Vec2>> = match self.scheduler {
+            LabScheduler::Library(SchedulerChoice::Broadcast) => Box::new(Queued::by(self.order)),
+            counted => counted.build(self.receivers, self.budget),
+        };
         let config = ServerConfig {
             placement,
             budget,

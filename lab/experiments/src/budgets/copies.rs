@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use fairpath::number::{EntityId, ReceiverId};
 use fairpath::random::Random;
-use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler};
+use fairpath::schedule::{Claims, DecisionContext, Removed, Scheduler, WaitingCopy};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
@@ -64,8 +64,6 @@ impl SharedCounts {
 #[derive(Debug)]
 pub(super) struct CountingScheduler {
     inner: Box<dyn Scheduler<Vec2>>,
-    /// Whether the scheduler's budget does not pay for births.
-    has_free_births: bool,
     counts: SharedCounts,
     /// The generation time of each object's newest DR vector.
     newest: BTreeMap<EntityId, SharedInstant>,
@@ -75,9 +73,9 @@ pub(super) struct CountingScheduler {
 }
 
 impl CountingScheduler {
-    pub(super) fn new(inner: Box<dyn Scheduler<Vec2>>, has_free_births: bool, counts: SharedCounts) -> Self {
+    pub(super) fn new(inner: Box<dyn Scheduler<Vec2>>, counts: SharedCounts) -> Self {
         let (newest, sent, claimed) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { inner, has_free_births, counts, newest, sent, claimed }
+        Self { inner, counts, newest, sent, claimed }
     }
 
     fn note_claims(&mut self, context: &DecisionContext<'_, Vec2>, claims: &Claims) {
@@ -129,9 +127,11 @@ impl Scheduler<Vec2> for CountingScheduler {
     fn on_departed(&mut self, entity: EntityId, receiver: ReceiverId, at: SharedInstant, cost: f64) {
         let reason = self.reason((entity, receiver));
         self.counts.add(entity, reason);
-        if reason != CopyReason::Birth || !self.has_free_births {
-            self.inner.on_departed(entity, receiver, at, cost);
-        }
+        self.inner.on_departed(entity, receiver, at, cost);
+    }
+
+    fn rank(&self, copy: &WaitingCopy<'_, Vec2>) -> f64 {
+        self.inner.rank(copy)
     }
 
     fn on_joined(&mut self, entity: EntityId, receiver: ReceiverId, now: SharedInstant) {

@@ -10,5 +10,5 @@ mod scene;
 mod score;
 
 pub use copies::{CopyCounts, CopyReason};
-pub use scene::{BudgetScene, SceneScheduler};
+pub use scene::{BudgetScene, Opening, SceneScheduler};
 pub use score::{BudgetScore, ClassScore};

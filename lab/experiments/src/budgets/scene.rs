@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
-use fairpath::schedule::SchedulerChoice;
+use fairpath::schedule::{QueueOrder, Queued, Scheduler, SchedulerChoice};
 use fairpath::session::{Budget, Client, ClientConfig, Server, ServerConfig};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
@@ -23,35 +23,56 @@ pub struct BudgetScene {
     pub loss: f64,
     pub has_bullets: bool,
     pub scheduler: SceneScheduler,
-    /// How long is measured, after a warm-up of 8 s.
+    pub opening: Opening,
+    /// How long is measured, after the opening.
     pub length: Span,
     pub seed: u64,
 }
 
-/// A scheduler with its budget.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SceneScheduler {
-    pub choice: SchedulerChoice,
-    /// DR vectors per trigger and receiver: 1 is enough for all.
-    pub share: f64,
-    /// Whether the first copy of an object costs nothing. To see what births cost.
-    pub has_free_births: bool,
-    /// The session's limit of bytes per second and client; `None`: more than is ever needed.
-    pub bytes_per_sec: Option<u32>,
+/// What happens before the measurement begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// All play for 8 s, until clocks and delays are known.
+    Settled,
+    /// All have just connected to a new server.
+    Fresh,
+    /// All but the last play for 8 s. Then the last one, and farthest, joins.
+    Joiner,
 }
 
-/// Until clocks and delays are known and prices are learnt.
+/// A scheduler with its budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SceneScheduler {
+    /// DR vectors per trigger and receiver, as in the papers: 1 is enough for all.
+    Counted { choice: SchedulerChoice, share: f64 },
+    /// Bytes per second and client, as in a live server.
+    Bytes { order: QueueOrder, budget: Budget },
+}
+
 const WARM_UP: Span = Span::from_secs(8);
 /// One-way delays of the nearest and the farthest client, in milliseconds.
 const DELAYS_MS: [f64; 2] = [20.0, 400.0];
 /// The world ticks 60 times a second; every third tick is measured.
 const TICK_SECS: f64 = 1.0 / 60.0;
 const SAMPLE_EVERY: u64 = 3;
-const PLENTY: Budget = Budget { bytes_per_sec: 10_000_000, burst_bytes: 1_000_000 };
+const PLENTY: Budget = Budget { bytes_per_sec: 10_000_000, burst_bytes: 1_000_000, share: None };
 
 impl SceneScheduler {
-    pub fn new(choice: SchedulerChoice, share: f64) -> Self {
-        Self { choice, share, has_free_births: false, bytes_per_sec: None }
+    /// More bytes than are ever needed.
+    pub const BROADCAST: Self = Self::Counted { choice: SchedulerChoice::Broadcast, share: 1.0 };
+
+    fn build(self, receivers: usize) -> Box<dyn Scheduler<Vec2>> {
+        match self {
+            Self::Counted { choice, share } => choice.build(receivers, share * receivers as f64),
+            Self::Bytes { order, .. } => Box::new(Queued::by(order)),
+        }
+    }
+
+    fn byte_budget(self) -> Budget {
+        match self {
+            Self::Counted { .. } => PLENTY,
+            Self::Bytes { budget, .. } => budget,
+        }
     }
 }
 
@@ -60,9 +81,18 @@ impl BudgetScene {
         let counts = SharedCounts::default();
         let datagram_bytes = Arc::new(AtomicU64::new(0));
         let mut world = self.world(counts.clone()).with_tap(ByteTap(datagram_bytes.clone()));
+        let last = self.players - 1;
+        if self.opening == Opening::Joiner {
+            world.absent(last);
+        }
         world.connect_all();
         let mut game = Game::new(self);
-        world.run_for(WARM_UP, |world, now| game.tick(world, now));
+        if self.opening != Opening::Fresh {
+            world.run_for(WARM_UP, |world, now| game.tick(world, now));
+        }
+        if self.opening == Opening::Joiner {
+            world.arrive(last);
+        }
         let stream_and_all = bytes_sent(&world);
         counts.take();
         datagram_bytes.store(0, Ordering::Relaxed);
@@ -82,13 +112,9 @@ impl BudgetScene {
     }
 
     fn world(&self, counts: SharedCounts) -> SessionWorld<Vec2> {
-        let SceneScheduler { choice, share, has_free_births, bytes_per_sec } = self.scheduler;
-        let others = self.players - 1;
-        let scheduler = choice.build(others, share * others as f64);
-        let scheduler = CountingScheduler::new(scheduler, has_free_births, counts);
-        let limited = |bytes_per_sec: u32| Budget { bytes_per_sec, ..Budget::default() };
+        let scheduler = CountingScheduler::new(self.scheduler.build(self.players - 1), counts);
         let config = ServerConfig {
-            budget: bytes_per_sec.map_or(PLENTY, limited),
+            budget: self.scheduler.byte_budget(),
             clients_max: self.players,
             ..ServerConfig::new(classes(), 1)
         };
@@ -159,7 +185,9 @@ impl Game {
     fn tick(&mut self, world: &mut SessionWorld<Vec2>, now: SharedInstant) {
         self.ticks += 1;
         for owner in 0..self.pilots.len() {
-            self.play(owner, world, now);
+            if owner <= self.ships.len() {
+                self.play(owner, world, now);
+            }
         }
         self.bullets.retain(|bullet| now < bullet.ends_at);
         if self.ticks.is_multiple_of(SAMPLE_EVERY) {
@@ -172,7 +200,8 @@ impl Game {
         let ship = self.pilots[owner].ship;
         let (client, local) = world.client_now(owner);
         if self.ships.len() == owner {
-            let object = client.create_at(SHIP, b"", Some(ship), local, local).expect("connected");
+            // The last player may not have joined yet.
+            let Ok(object) = client.create_at(SHIP, b"", Some(ship), local, local) else { return };
             self.ships.push(object);
         }
         client.observe(self.ships[owner], Observation::Moved(ship), local).expect("its own");
@@ -190,11 +219,11 @@ impl Game {
 
     fn sample(&mut self, world: &mut SessionWorld<Vec2>, now: SharedInstant) {
         let Some([ships, bullets]) = &mut self.samples else { return };
-        for receiver in 0..self.pilots.len() {
+        for receiver in 0..self.ships.len() {
             let (client, local) = world.client_now(receiver);
             let mut error =
                 |object: EntityId, truth: Vec2| Some(client.place(object, local)?.position.distance(truth));
-            for owner in (0..self.pilots.len()).filter(|owner| *owner != receiver) {
+            for owner in (0..self.ships.len()).filter(|owner| *owner != receiver) {
                 ships.add(receiver, error(self.ships[owner], self.pilots[owner].ship.position));
             }
             for bullet in self.bullets.iter().filter(|bullet| bullet.owner != receiver) {

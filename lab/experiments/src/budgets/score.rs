@@ -76,6 +76,11 @@ impl ClassScore {
         mean(&self.means)
     }
 
+    /// The mean over all receivers but the last.
+    pub fn mean_of_others(&self) -> f64 {
+        mean(&self.means[..self.means.len() - 1])
+    }
+
     pub fn p95(&self) -> f64 {
         self.pooled_p95
     }

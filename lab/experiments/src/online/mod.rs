@@ -19,7 +19,7 @@ use fairpath::vector::Vec2;
 use fairpath_net::{BindError, Identity, NetServer, NetServerConfig, new_epoch, unguessable_random};
 
 /// What each side may send: three times a jet car's scenes, 200 bytes each, 100 a second.
-const BUDGET: Budget = Budget { bytes_per_sec: 64_000, burst_bytes: 8_000 };
+const BUDGET: Budget = Budget { bytes_per_sec: 64_000, burst_bytes: 8_000, share: None };
 /// No class: whole states travel, nothing is dead-reckoned.
 const CLASSES: [(ClassId, Class); 0] = [];
 /// The limit for connecting. 20 s: a handshake is four round trips, of up to 1.6 s in experiments.

@@ -257,6 +257,7 @@ impl<V: Planar> Client<V> {
         };
         let motion =
             export.map(|export| encode_motion(precision, &export.vector, shared)).unwrap_or_default();
+        let is_announced = !motion.is_empty();
         let (owner, term, creation) = (Party::Client(identity.client), 0, creation.to_vec());
         let role = Role::Mine(Box::new(watch), 0);
         if !self.requests.try_spend(1.0, now) {
@@ -271,8 +272,27 @@ impl<V: Planar> Client<V> {
         if let Some(export) = export {
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
             self.dispatcher.set_pace(object, rates.pace());
+            if is_announced && let Some(copy) = self.dispatcher.on_announced(object, SERVER, shared) {
+                self.channel.on_copy_announced(object, copy);
+            }
         }
         Ok(object)
+    }
+
+    /// Announcements that the server did not receive before the transport was lost are sent again,
+    /// with the newest DR vectors. An object that is carried by now keeps its motion: the server
+    /// refuses a creation on a parent that is gone.
+    fn renew_announcements(&mut self, now: SharedInstant) {
+        for object in self.channel.announced().collect::<Vec<_>>() {
+            let newest = self.dispatcher.newest(object).filter(|newest| newest.parent.is_none());
+            let Some(newest) = newest else { continue };
+            let motion = encode_motion(self.config.protocol.precision(), newest, now);
+            let is_announced = !motion.is_empty();
+            self.channel.renew_announcement(object, motion);
+            if is_announced && let Some(copy) = self.dispatcher.on_announced(object, SERVER, now) {
+                self.channel.on_copy_announced(object, copy);
+            }
+        }
     }
 
     /// Destroys an object that this client owns.

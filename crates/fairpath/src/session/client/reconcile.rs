@@ -153,7 +153,7 @@ impl<V: Planar> Client<V> {
         }
         let now = self.clock_now(now).filter(|_| self.phase == Phase::Established);
         let now = now.ok_or(CloseReason::OutOfPlace)?;
-        match self.channel.handle_ordered(message, now)? {
+        match self.channel.handle_ordered(message, &mut self.dispatcher, SERVER, now)? {
             Some(Message::Enter(announcement)) => self.enter(announcement, now)?,
             Some(Message::Leave(object, is_destroyed)) => self.left(object, is_destroyed),
             Some(Message::Owned(object, owner, term)) => self.change_owner(object, owner, term, now),
@@ -179,6 +179,7 @@ impl<V: Planar> Client<V> {
                     return Err(CloseReason::OutOfPlace);
                 }
                 self.dispatcher.join(SERVER, now.shared);
+                self.renew_announcements(now.shared);
                 self.phase = Phase::Established;
                 if self.is_synchronised {
                     self.events.push_back(ClientEvent::Resumed);

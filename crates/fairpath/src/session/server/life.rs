@@ -134,6 +134,7 @@ impl<V: Planar> Server<V> {
                 self.dispatcher.hide(object, client.receiver());
             }
         }
+        self.renew_announcements(client, now);
     }
 
     /// Keeps the session for another connection. The scheduler ignores the client meanwhile.

@@ -99,9 +99,11 @@ struct Connection {
 }
 
 impl<V: Planar> Server<V> {
-    /// Returns a server without clients. `scheduler` distributes updates; its budget, if it has
-    /// one, is in DR vectors per trigger of any object, while [`Budget`](super::Budget) limits the
-    /// bytes of each client. In a live game seed `random` with a secret, which proves receipts.
+    /// Returns a server without clients. `scheduler` distributes updates:
+    /// [`Queued`](crate::schedule::Queued) in a game, within the bytes that
+    /// [`Budget`](super::Budget) allows to each client. Schedulers of the laboratory have a budget of
+    /// their own, in DR vectors per trigger of any object. In a live game seed `random` with a
+    /// secret, which proves receipts.
     pub fn new(config: ServerConfig<V>, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
             dispatcher: Dispatcher::new(config.dispatcher, scheduler, random.fork(0)),

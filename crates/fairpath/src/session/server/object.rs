@@ -16,6 +16,7 @@ use crate::session::{Class, ClassId, ClientId, Delivery, Party};
 use crate::state::State;
 use crate::time::{Now, SharedInstant};
 use crate::vector::Planar;
+use crate::wire::Precision;
 
 #[derive(Debug)]
 pub(super) struct Object<V: Planar> {
@@ -70,6 +71,14 @@ impl<V: Planar> Object<V> {
             Role::Mine(owner) => owner.exported(),
             Role::Theirs(replica) => replica.followed(),
         }
+    }
+
+    /// Returns the motion in an announcement, and when its DR vector was generated.
+    fn motion(&self, precision: &Precision, now: SharedInstant) -> (Vec<u8>, Option<SharedInstant>) {
+        let Some(newest) = self.newest() else { return (Vec::new(), None) };
+        let motion = encode_motion(precision, newest, now);
+        let generated_at = (!motion.is_empty()).then_some(newest.generated_at);
+        (motion, generated_at)
     }
 
     /// Returns the parent in the newest DR vector.
@@ -150,15 +159,14 @@ impl<V: Planar> Server<V> {
         let (Some(known), Some(member)) = (self.objects.get(&object), self.members.get_mut(&client)) else {
             return;
         };
-        let motion =
-            known.newest().map(|vector| encode_motion(self.config.protocol.precision(), vector, now));
+        let (motion, generated_at) = known.motion(self.config.protocol.precision(), now);
         let announcement = Announcement {
             object,
             class: known.class,
             owner: known.owner,
             term: known.term,
             creation: known.creation.clone(),
-            motion: motion.unwrap_or_default(),
+            motion,
             groups: member.channel.number_groups(&known.groups),
         };
         if member.channel.announce(Message::Enter(announcement), object).is_err() {
@@ -166,6 +174,49 @@ impl<V: Planar> Server<V> {
         }
         if known.owner != Party::Client(client) {
             self.dispatcher.show(object, client.receiver(), now);
+            self.book_announcement(client, object, generated_at, now);
+        }
+    }
+
+    /// Books the DR vector in an announcement as a client's first copy: the client needs no other,
+    /// because it could not use one before the announcement.
+    fn book_announcement(
+        &mut self,
+        client: ClientId,
+        object: EntityId,
+        generated_at: Option<SharedInstant>,
+        now: SharedInstant,
+    ) {
+        let in_dispatcher = self.dispatcher.newest(object).map(|vector| vector.generated_at);
+        if generated_at.is_some()
+            && generated_at == in_dispatcher
+            && let Some(copy) = self.dispatcher.on_announced(object, client.receiver(), now)
+            && let Some(member) = self.members.get_mut(&client)
+        {
+            member.channel.on_copy_announced(object, copy);
+        }
+    }
+
+    /// Announcements that a client did not receive before its transport was lost are sent again,
+    /// with the newest DR vectors: the ledger begins a new page for each object, which knows no older
+    /// ones. An object whose parent is announced later keeps its motion, or the client could not
+    /// place it.
+    pub(super) fn renew_announcements(&mut self, client: ClientId, now: SharedInstant) {
+        let Some(member) = self.members.get(&client) else { return };
+        for object in member.channel.announced().collect::<Vec<_>>() {
+            let (Some(known), Some(member)) = (self.objects.get(&object), self.members.get_mut(&client))
+            else {
+                continue;
+            };
+            let parent = known.carried_by();
+            if parent.is_some_and(|parent| !member.channel.announces_before(parent, object)) {
+                continue;
+            }
+            let (motion, generated_at) = known.motion(self.config.protocol.precision(), now);
+            member.channel.renew_announcement(object, motion);
+            if self.is_sent(client, object) {
+                self.book_announcement(client, object, generated_at, now);
+            }
         }
     }
 
@@ -187,8 +238,10 @@ impl<V: Planar> Server<V> {
         self.disown(removed.owner, object);
         self.ids.free(object.0, self.latest);
         for client in self.members.keys().copied().collect::<Vec<_>>() {
-            if let Some(member) = self.members.get_mut(&client) {
-                member.waiting.remove(object);
+            if let Some(member) = self.members.get_mut(&client)
+                && member.waiting.remove(object)
+            {
+                member.channel.on_birth_missed();
             }
             if self.sees(client, object) {
                 if Some(client) == by {

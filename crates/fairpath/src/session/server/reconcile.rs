@@ -185,6 +185,9 @@ impl<V: Planar> Server<V> {
             let rates = self.class_of(vector.entity).map(|class| class.rates).unwrap_or_default();
             self.dispatcher.set_pace(vector.entity, rates.pace());
         }
+        if self.config.budget.share.is_some() && !is_new {
+            self.count_broadcast(vector.entity, now);
+        }
         let Some(object) = self.objects.get_mut(&vector.entity) else { return };
         if !std::mem::replace(&mut object.is_showable, true) {
             // The dispatcher shows a new object to all receivers.
@@ -194,6 +197,16 @@ impl<V: Planar> Server<V> {
                 }
             }
             self.show_to_all(vector.entity, now);
+        }
+    }
+
+    /// Notes that broadcast would send this object to all its viewers now.
+    fn count_broadcast(&mut self, object: EntityId, now: SharedInstant) {
+        let owner = self.owner(object);
+        for (client, member) in self.members.iter_mut() {
+            if member.seen.contains(&object) && owner != Some(Party::Client(*client)) {
+                member.channel.on_broadcast(Now::synchronised(now));
+            }
         }
     }
 
@@ -286,9 +299,9 @@ impl<V: Planar> Server<V> {
         now: SharedInstant,
     ) -> Result<(), CloseReason> {
         let member = self.members.get_mut(&client).ok_or(CloseReason::OutOfPlace)?;
-        let Some(message) = member.channel.handle_ordered(message, Now::synchronised(now))? else {
-            return Ok(());
-        };
+        let (dispatcher, receiver) = (&mut self.dispatcher, client.receiver());
+        let handled = member.channel.handle_ordered(message, dispatcher, receiver, Now::synchronised(now));
+        let Some(message) = handled? else { return Ok(()) };
         if let Message::Call(call) = message {
             return self.route(client, call, Delivery::ReliableOrdered, now);
         }

@@ -1,6 +1,6 @@
 //! Paging: objects that a client is to see are announced as fast as its budget allows, not at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::Server;
 use crate::number::EntityId;
@@ -9,31 +9,44 @@ use crate::time::{Now, SharedInstant, Span};
 use crate::vector::Planar;
 
 /// The objects that a client is to see and has not been told of.
+///
+/// The client's own and the nearest are announced first, but every fourth announcement is of the
+/// object that has waited longest: a ship far away must not wait for ever behind bullets nearby.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     objects: BTreeSet<EntityId>,
     /// In the order of announcement, the next one last. May hold objects that no longer wait.
     order: Vec<EntityId>,
+    /// In the order of waiting, the longest first. May hold objects that no longer wait.
+    since: VecDeque<EntityId>,
     sorted_at: Option<SharedInstant>,
+    popped: u32,
 }
 
 impl Waiting {
     /// How long an order of announcement holds: objects move, and clients get their first object.
     const SORT_EVERY: Span = Span::from_secs(1);
 
+    /// How often the object that has waited longest is announced. Every second time, and most bullets
+    /// are announced shortly before they end.
+    const LONGEST_EVERY: u32 = 4;
+
     pub(super) fn add(&mut self, object: EntityId) {
         if self.objects.insert(object) {
             self.order.push(object);
+            self.since.push_back(object);
         }
     }
 
-    pub(super) fn remove(&mut self, object: EntityId) {
-        self.objects.remove(&object);
+    /// Returns whether the object waited.
+    pub(super) fn remove(&mut self, object: EntityId) -> bool {
+        self.objects.remove(&object)
     }
 
     /// Replaces all objects. The order stays until the next sorting, with new ones first.
     pub(super) fn replace(&mut self, objects: BTreeSet<EntityId>) {
         self.order.extend(objects.difference(&self.objects));
+        self.since.extend(objects.difference(&self.objects));
         self.objects = objects;
     }
 
@@ -47,17 +60,26 @@ impl Waiting {
 
     fn must_sort(&self, now: SharedInstant) -> bool {
         let is_old = self.sorted_at.is_none_or(|at| now - at >= Self::SORT_EVERY);
-        let is_littered = self.order.len() > 2 * self.objects.len() + 16;
+        let is_littered = self.order.len().max(self.since.len()) > 2 * self.objects.len() + 16;
         is_littered || (self.objects.len() > 1 && is_old)
     }
 
     fn pop(&mut self) -> Option<EntityId> {
-        while let Some(object) = self.order.pop() {
+        while let Some(object) = self.pop_any() {
             if self.objects.remove(&object) {
+                self.popped = self.popped.wrapping_add(1);
                 return Some(object);
             }
         }
         None
+    }
+
+    fn pop_any(&mut self) -> Option<EntityId> {
+        if self.popped % Self::LONGEST_EVERY == Self::LONGEST_EVERY - 1 {
+            self.since.pop_front()
+        } else {
+            self.order.pop()
+        }
     }
 }
 
@@ -98,6 +120,8 @@ impl<V: Planar> Server<V> {
         });
         let Some(member) = self.members.get_mut(&client) else { return };
         member.waiting.order = order.into_iter().map(|(_, _, object)| object).collect();
-        member.waiting.sorted_at = Some(now);
+        let Waiting { objects, since, sorted_at, .. } = &mut member.waiting;
+        since.retain(|object| objects.contains(object));
+        *sorted_at = Some(now);
     }
 }

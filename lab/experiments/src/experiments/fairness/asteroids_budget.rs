@@ -1,9 +1,10 @@
 //! AB: what a budget does to ships and short-lived bullets, for every scheduler of a session.
 
-use fairpath::schedule::{SchedulerChoice, Weighting};
+use fairpath::schedule::{QueueOrder, SchedulerChoice, Weighting};
+use fairpath::session::Budget;
 use fairpath::time::Span;
 
-use crate::budgets::{BudgetScene, BudgetScore, CopyReason, SceneScheduler};
+use crate::budgets::{BudgetScene, BudgetScore, CopyReason, Opening, SceneScheduler};
 use crate::cells;
 use crate::experiment::{
     CannotRun, Declaration, DeclaredExperiment, ExperimentGroup, Progress, RunOption, Settings, map_in_order,
@@ -20,10 +21,11 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
         title: "Which scheduler and which budget for ships and bullets?",
         source: "this project",
         about: "Asteroids through real sessions in virtual time: 3, 8 and 32 players, 20 to 400 ms from the server, without loss and with 5 %. \
-                Each owns a ship and fires up to four bullets a second, which live for one or two seconds. Every client sees everything. Each \
-                scheduler has budgets from a tenth of a DR vector per trigger and receiver to one, which is enough for all. Errors are \
-                distances between where a client places an object and where it truly is, per class and receiver; bytes are all that the \
-                server sends to a client.",
+                Each owns a ship and fires up to four bullets a second, which live for one or two seconds. Every client sees everything. The \
+                orders of a live server have budgets of bytes per client, from a tenth of what broadcast takes to more than it takes. The \
+                schedulers of the papers have budgets from a tenth of a DR vector per trigger and receiver to one, which is enough for all. \
+                Errors are distances between where a client places an object and where it truly is, per class and receiver; bytes are all \
+                that the server sends to a client.",
         options: &[RunOption::Seed],
         ..Declaration::EMPTY
     },
@@ -34,37 +36,46 @@ const PLAYERS: [usize; 3] = [3, 8, 32];
 const LOSSES: [f64; 2] = [0.0, 0.05];
 /// DR vectors per trigger and receiver.
 const SHARES: [f64; 6] = [0.1, 0.2, 0.33, 0.5, 0.75, 1.0];
-/// Session budgets, as parts of the bytes that broadcast takes.
-const BYTE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.75];
+/// Budgets of bytes, as parts of what broadcast takes. The last is enough for all.
+const BYTE_SHARES: [f64; 6] = [0.1, 0.2, 0.35, 0.5, 0.75, ENOUGH];
+/// Twice what broadcast takes on average: it has busy seconds.
+const ENOUGH: f64 = 2.0;
+/// The budget of openings: a third of what broadcast takes.
+const OPENING_SHARE: f64 = 0.33;
 /// How long a game is measured; half as long with more than [`MANY`] players.
 const LENGTH: Span = Span::from_secs(20);
+/// How long it is measured after an opening.
+const OPENING_LENGTH: Span = Span::from_secs(30);
 const MANY: usize = 16;
 
-const BROADCAST: SchedulerChoice = SchedulerChoice::Broadcast;
 const DETERMINISTIC: SchedulerChoice =
     SchedulerChoice::DeterministicBudget { weighting: Weighting::ACCUMULATED };
-const ERROR_INDEX: SchedulerChoice = SchedulerChoice::ErrorIndex { fairness: 1.0 };
 
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
     let series = Series::all();
     progress.begin("games of broadcast", series.len() as u64);
     let scene = |series: &Series, scheduler| series.scene(scheduler, settings.seed);
     let broadcasts =
-        map_in_order(&series, progress, |series| scene(series, SceneScheduler::new(BROADCAST, 1.0)).play());
-    let planned: Vec<(usize, SceneScheduler)> = broadcasts.iter().enumerate().flat_map(planned).collect();
+        map_in_order(&series, progress, |series| scene(series, SceneScheduler::BROADCAST).play());
+    let planned: Vec<(usize, BudgetedGame)> = series
+        .iter()
+        .zip(&broadcasts)
+        .enumerate()
+        .flat_map(|(at, (series, broadcast))| planned(series, broadcast).into_iter().map(move |it| (at, it)))
+        .collect();
     progress.begin("games within budgets", planned.len() as u64);
-    let scores = map_in_order(&planned, progress, |(at, scheduler)| scene(&series[*at], *scheduler).play());
+    let scores = map_in_order(&planned, progress, |(at, game)| scene(&series[*at], game.scheduler).play());
     let mut played: Vec<SeriesResults> = series
         .into_iter()
         .zip(broadcasts)
         .map(|(series, broadcast)| SeriesResults { series, broadcast, points: Vec::new() })
         .collect();
-    for ((at, scheduler), score) in planned.into_iter().zip(scores) {
-        played[at].points.push((scheduler, score));
+    for ((at, game), score) in planned.into_iter().zip(scores) {
+        played[at].points.push((game, score));
     }
     let mut outcome = Outcome::new(table(&played)).headline(headline(&played));
-    outcome.claims = played.iter().filter(|results| results.series.has_bullets).flat_map(claims).collect();
-    outcome.figures = played.iter().filter(|results| results.series.has_bullets).flat_map(figures).collect();
+    outcome.claims = played.iter().flat_map(claims).collect();
+    outcome.figures = played.iter().filter(|results| results.series.is_main()).flat_map(figures).collect();
     outcome.notes = notes();
     Ok(outcome)
 }
@@ -75,27 +86,48 @@ struct Series {
     players: usize,
     loss: f64,
     has_bullets: bool,
+    opening: Opening,
+}
+
+/// A scheduler with its budget, as it is shown.
+#[derive(Clone, Copy, Debug)]
+struct BudgetedGame {
+    scheduler: SceneScheduler,
+    /// DR vectors per trigger and receiver, or the part of broadcast's bytes.
+    share: f64,
 }
 
 struct SeriesResults {
     series: Series,
     broadcast: BudgetScore,
-    points: Vec<(SceneScheduler, BudgetScore)>,
+    points: Vec<(BudgetedGame, BudgetScore)>,
 }
 
 impl Series {
     fn all() -> Vec<Self> {
-        let with = |players, loss| Self { players, loss, has_bullets: true };
+        let with = |players, loss| Self { players, loss, has_bullets: true, opening: Opening::Settled };
         let mut all: Vec<Self> =
             PLAYERS.into_iter().flat_map(|players| LOSSES.map(|loss| with(players, loss))).collect();
         all.insert(0, Self { has_bullets: false, ..with(PLAYERS[0], 0.0) });
+        all.extend(
+            [Opening::Fresh, Opening::Joiner].map(|opening| Self { opening, ..with(PLAYERS[1], 0.0) }),
+        );
         all
     }
 
+    /// Whether every scheduler plays it.
+    fn is_main(&self) -> bool {
+        self.has_bullets && self.opening == Opening::Settled
+    }
+
     fn scene(&self, scheduler: SceneScheduler, seed: u64) -> BudgetScene {
-        let Self { players, loss, has_bullets } = *self;
-        let length = if players > MANY { LENGTH.scaled(0.5) } else { LENGTH };
-        BudgetScene { players, loss, has_bullets, scheduler, length, seed }
+        let Self { players, loss, has_bullets, opening } = *self;
+        let length = match opening {
+            Opening::Settled if players > MANY => LENGTH.scaled(0.5),
+            Opening::Settled => LENGTH,
+            Opening::Fresh | Opening::Joiner => OPENING_LENGTH,
+        };
+        BudgetScene { players, loss, has_bullets, scheduler, opening, length, seed }
     }
 
     /// For ids of claims and figures.
@@ -107,24 +139,42 @@ impl Series {
     fn shown(&self) -> String {
         format!("{} players, {} % loss", self.players, 100.0 * self.loss)
     }
+
+    fn opening(&self) -> &'static str {
+        match self.opening {
+            Opening::Settled => "settled",
+            Opening::Fresh => "fresh server",
+            Opening::Joiner => "a joiner",
+        }
+    }
 }
 
 /// Plans the games of a series, whose bytes without a limit are known.
-fn planned((at, broadcast): (usize, &BudgetScore)) -> Vec<(usize, SceneScheduler)> {
-    let mut all = Vec::new();
-    for choice in SchedulerChoice::ALL.into_iter().filter(|choice| *choice != BROADCAST) {
-        let shares = if has_budget(choice) { &SHARES[..] } else { &SHARES[SHARES.len() - 1..] };
-        all.extend(shares.iter().map(|share| SceneScheduler::new(choice, *share)));
+fn planned(series: &Series, broadcast: &BudgetScore) -> Vec<BudgetedGame> {
+    let bytes = |order: QueueOrder, share: f64| {
+        let budget = Budget::bytes_per_sec((share * broadcast.bytes_per_sec) as u32);
+        BudgetedGame { scheduler: SceneScheduler::Bytes { order, budget }, share }
+    };
+    if series.opening != Opening::Settled {
+        return QueueOrder::ALL.map(|order| bytes(order, OPENING_SHARE)).to_vec();
     }
-    all.extend(
-        SHARES
-            .map(|share| SceneScheduler { has_free_births: true, ..SceneScheduler::new(ERROR_INDEX, share) }),
-    );
-    all.extend(BYTE_SHARES.map(|share| SceneScheduler {
-        bytes_per_sec: Some((share * broadcast.bytes_per_sec) as u32),
-        ..SceneScheduler::new(BROADCAST, 1.0)
+    let mut all = Vec::new();
+    for order in QueueOrder::ALL {
+        all.extend(BYTE_SHARES.map(|share| bytes(order, share)));
+    }
+    let order = QueueOrder::default();
+    all.extend([0.35, 0.5, 0.75].map(|share| BudgetedGame {
+        scheduler: SceneScheduler::Bytes { order, budget: Budget::share_of_broadcast(share) },
+        share,
     }));
-    all.into_iter().map(|scheduler| (at, scheduler)).collect()
+    for choice in SchedulerChoice::ALL.into_iter().filter(|choice| *choice != SchedulerChoice::Broadcast) {
+        let shares = if has_budget(choice) { &SHARES[..] } else { &SHARES[SHARES.len() - 1..] };
+        all.extend(shares.iter().map(|share| BudgetedGame {
+            scheduler: SceneScheduler::Counted { choice, share: *share },
+            share: *share,
+        }));
+    }
+    all
 }
 
 fn has_budget(choice: SchedulerChoice) -> bool {
@@ -139,18 +189,19 @@ fn has_budget(choice: SchedulerChoice) -> bool {
 }
 
 fn label(scheduler: &SceneScheduler) -> String {
-    let name = scheduler.choice.name();
-    match (scheduler.has_free_births, scheduler.bytes_per_sec) {
-        (true, _) => format!("{name}, births free"),
-        (_, Some(_)) => format!("{name}, bytes limited"),
-        _ => name.into(),
+    match scheduler {
+        SceneScheduler::Counted { choice: SchedulerChoice::Broadcast, .. } => "broadcast".into(),
+        SceneScheduler::Counted { choice, .. } => format!("counted {}", choice.name()),
+        SceneScheduler::Bytes { order, budget } if budget.share.is_some() => format!("{order}, share"),
+        SceneScheduler::Bytes { order, .. } => order.to_string(),
     }
 }
 
 impl SeriesResults {
-    fn with_broadcast(&self) -> impl Iterator<Item = (SceneScheduler, &BudgetScore)> {
-        let broadcast = (SceneScheduler::new(BROADCAST, 1.0), &self.broadcast);
-        std::iter::once(broadcast).chain(self.points.iter().map(|(scheduler, score)| (*scheduler, score)))
+    fn with_broadcast(&self) -> impl Iterator<Item = (BudgetedGame, &BudgetScore)> {
+        let broadcast = BudgetedGame { scheduler: SceneScheduler::BROADCAST, share: 1.0 };
+        std::iter::once((broadcast, &self.broadcast))
+            .chain(self.points.iter().map(|(game, score)| (*game, score)))
     }
 
     /// The part of broadcast's bytes that a game took.
@@ -158,18 +209,22 @@ impl SeriesResults {
         score.bytes_per_sec / self.broadcast.bytes_per_sec
     }
 
-    fn of(&self, choice: SchedulerChoice) -> impl Iterator<Item = (&SceneScheduler, &BudgetScore)> {
-        let is_plain =
-            |scheduler: &SceneScheduler| !scheduler.has_free_births && scheduler.bytes_per_sec.is_none();
-        let points = self.points.iter().map(|(scheduler, score)| (scheduler, score));
-        points.filter(move |(scheduler, _)| scheduler.choice == choice && is_plain(scheduler))
+    /// The games within a budget of bytes.
+    fn in_bytes(&self) -> impl Iterator<Item = (QueueOrder, f64, &BudgetScore)> {
+        self.points.iter().filter_map(|(game, score)| match game.scheduler {
+            SceneScheduler::Bytes { order, budget } if budget.share.is_none() => {
+                Some((order, game.share, score))
+            }
+            _ => None,
+        })
     }
 
-    /// A quantity of the deterministic budget at so many bytes: read off between the two nearest
-    /// budgets. Its highest budget beyond that.
+    /// A quantity of the counted deterministic budget at so many bytes: read off between the two
+    /// nearest budgets. That of its lowest or highest budget beyond them.
     fn deterministic_at(&self, bytes_per_sec: f64, of: impl Fn(&BudgetScore) -> f64) -> f64 {
-        let scores = self.of(DETERMINISTIC).map(|(_, score)| (score.bytes_per_sec, of(score)));
-        let mut points: Vec<(f64, f64)> = scores.collect();
+        let is_it = |game: &BudgetedGame| matches!(game.scheduler, SceneScheduler::Counted { choice, .. } if choice == DETERMINISTIC);
+        let scores = self.points.iter().filter(|(game, _)| is_it(game));
+        let mut points: Vec<(f64, f64)> = scores.map(|(_, score)| (score.bytes_per_sec, of(score))).collect();
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
         let above = points.iter().position(|(bytes, _)| *bytes >= bytes_per_sec);
         match above {
@@ -183,33 +238,70 @@ impl SeriesResults {
     }
 }
 
-fn claims(results: &SeriesResults) -> [Claim; 2] {
-    let worst = |score: &BudgetScore| score.ships.worst_p95();
-    let excess = results
-        .of(ERROR_INDEX)
-        .map(|(_, score)| worst(score) / results.deterministic_at(score.bytes_per_sec, worst));
-    let enough = results.points.iter().filter(|(scheduler, _)| {
-        scheduler.share >= 1.0 && has_budget(scheduler.choice) && scheduler.bytes_per_sec.is_none()
-    });
-    let off = enough.map(|(_, score)| score.ships.mean() / results.broadcast.ships.mean());
+fn claims(results: &SeriesResults) -> Vec<Claim> {
+    match results.series.opening {
+        Opening::Settled if results.series.has_bullets => settled_claims(results).to_vec(),
+        Opening::Settled => Vec::new(),
+        Opening::Fresh | Opening::Joiner => vec![opening_claim(results)],
+    }
+}
+
+fn settled_claims(results: &SeriesResults) -> [Claim; 2] {
+    let excess = [
+        excess(results, |score| score.ships.worst_p95()),
+        excess(results, |score| score.bullets.worst_p95()),
+    ];
+    let off = results
+        .in_bytes()
+        .filter(|(_, share, _)| *share == ENOUGH)
+        .map(|(_, _, score)| score.ships.mean() / results.broadcast.ships.mean());
     let shown = results.series.shown();
     [
         Claim::new(
             format!("AB.graceful-{}", results.series.id()),
             format!(
-                "error-index, {shown}: at every budget the worst receiver's p95 of ships is at most twice that of the deterministic \
-                 budget at the same bytes"
+                "error-index within bytes, {shown}: at every budget the worst receiver's p95 of ships and of the bullets that it knows is \
+                 at most twice that of the deterministic budget at the same bytes"
             ),
-            judge::at_most(excess.fold(0.0, f64::max), 2.0),
+            judge::at_most(excess.into_iter().fold(0.0, f64::max), 2.0),
         )
         .unit("× the deterministic budget's"),
         Claim::new(
             format!("AB.enough-{}", results.series.id()),
-            format!("{shown}: with a DR vector per trigger and receiver every scheduler's mean error of ships is broadcast's, within 2 %"),
+            format!("{shown}: with enough bytes every order's mean error of ships is broadcast's, within 2 %"),
             judge::at_most(off.fold(0.0, f64::max), 1.02),
         )
         .unit("× broadcast's"),
     ]
+}
+
+/// Returns the largest ratio of an error within bytes to the deterministic budget's at the same bytes.
+fn excess(results: &SeriesResults, of: fn(&BudgetScore) -> f64) -> f64 {
+    let ratios = results
+        .in_bytes()
+        .filter(|(order, ..)| *order == QueueOrder::default())
+        .map(|(_, _, score)| of(score) / results.deterministic_at(score.bytes_per_sec, of));
+    ratios.fold(0.0, f64::max)
+}
+
+/// Rounds within bytes are the papers' "1/3 base": all objects alike, every n-th time.
+fn opening_claim(results: &SeriesResults) -> Claim {
+    let mean = |wanted: QueueOrder| {
+        let found = results.in_bytes().find(|(order, ..)| *order == wanted);
+        found.map_or(f64::NAN, |(_, _, score)| score.ships.mean_of_others())
+    };
+    let id = if results.series.opening == Opening::Fresh { "fresh" } else { "joiner" };
+    Claim::new(
+        format!("AB.{id}"),
+        format!(
+            "error-index within a third of the bytes, {}, {}: in the first 30 s the mean error of all but the last player is at most \
+             that of rounds",
+            results.series.shown(),
+            results.series.opening(),
+        ),
+        judge::at_most(mean(QueueOrder::ErrorIndex) / mean(QueueOrder::Rounds), 1.0),
+    )
+    .unit("× that of rounds")
 }
 
 fn table(played: &[SeriesResults]) -> Rows {
@@ -218,8 +310,14 @@ fn table(played: &[SeriesResults]) -> Rows {
         Column::number("players", "players", ""),
         Column::number("loss_percent", "loss", "%"),
         Column::text("bullets", "bullets"),
+        Column::text("opening", "opening"),
         Column::text("scheduler", "scheduler"),
-        Column::number("share", "DR vectors per trigger and receiver", "").decimals(2),
+        Column::number(
+            "share",
+            "part of broadcast's bytes; DR vectors per trigger and receiver if counted",
+            "",
+        )
+        .decimals(2),
         Column::number("bytes_per_sec", "bytes per client", "B/s").decimals(0),
         Column::number("bytes_share", "of broadcast's bytes", "").decimals(2),
         Column::number("datagram_bytes_per_sec", "in datagrams", "B/s").decimals(0),
@@ -244,25 +342,22 @@ fn table(played: &[SeriesResults]) -> Rows {
     }
     let mut rows = Rows::new(columns);
     for results in played {
-        for (scheduler, score) in results.with_broadcast() {
-            rows.push(row(results, &scheduler, score));
+        for (game, score) in results.with_broadcast() {
+            rows.push(row(results, &game, score));
         }
     }
     rows
 }
 
-fn row(
-    results: &SeriesResults,
-    scheduler: &SceneScheduler,
-    score: &BudgetScore,
-) -> Vec<crate::outcome::Cell> {
-    let Series { players, loss, has_bullets } = results.series;
+fn row(results: &SeriesResults, game: &BudgetedGame, score: &BudgetScore) -> Vec<crate::outcome::Cell> {
+    let Series { players, loss, has_bullets, .. } = results.series;
     let mut row = cells![
         players,
         100.0 * loss,
         if has_bullets { "yes" } else { "no" },
-        label(scheduler),
-        scheduler.share,
+        results.series.opening(),
+        label(&game.scheduler),
+        game.share,
         score.bytes_per_sec,
         results.bytes_share(score),
         score.datagram_bytes_per_sec,
@@ -287,6 +382,7 @@ fn headline(played: &[SeriesResults]) -> Rows {
         Column::number("players", "players", ""),
         Column::number("loss_percent", "loss", "%"),
         Column::text("bullets", "bullets"),
+        Column::text("opening", "opening"),
         Column::text("scheduler", "scheduler"),
         Column::number("share", "budget", "").decimals(2),
         Column::number("bytes_per_sec", "bytes", "B/s").decimals(0),
@@ -299,15 +395,16 @@ fn headline(played: &[SeriesResults]) -> Rows {
         Column::text("copies", "births, claims, liveness, repeats /s"),
     ]);
     for results in played {
-        let Series { players, loss, has_bullets } = results.series;
-        for (scheduler, score) in results.with_broadcast() {
+        let Series { players, loss, has_bullets, .. } = results.series;
+        for (game, score) in results.with_broadcast() {
             let copies = CopyReason::ALL.map(|reason| score.copies_per_sec(reason).iter().sum::<f64>());
             rows.push(cells![
                 players,
                 100.0 * loss,
                 if has_bullets { "yes" } else { "no" },
-                label(&scheduler),
-                scheduler.share,
+                results.series.opening(),
+                label(&game.scheduler),
+                game.share,
                 score.bytes_per_sec,
                 score.ships.mean(),
                 score.ships.p95(),
@@ -348,8 +445,8 @@ fn figures(results: &SeriesResults) -> [Figure; 2] {
 
 fn lines(results: &SeriesResults, of: impl Fn(&BudgetScore) -> f64) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    for (scheduler, score) in results.with_broadcast() {
-        let (label, point) = (label(&scheduler), (results.bytes_share(score), of(score)));
+    for (game, score) in results.with_broadcast() {
+        let (label, point) = (label(&game.scheduler), (results.bytes_share(score), of(score)));
         match lines.iter_mut().find(|line| line.label == label) {
             Some(line) => line.points.push(point),
             None => lines.push(Line::new(label, [point])),
@@ -364,11 +461,12 @@ fn lines(results: &SeriesResults, of: impl Fn(&BudgetScore) -> f64) -> Vec<Line>
 fn notes() -> Vec<String> {
     vec![
         "A copy is a birth if it is the receiver's first about the object, a claim if the scheduler asked for it, liveness if dispatcher or \
-         session sent a newer DR vector without a claim, a repeat if the receiver was sent the same one before. An object's announcement, \
-         which carries its first DR vector too, and its removal travel on the stream and are not copies."
+         session sent a newer DR vector without a claim, a repeat if the receiver was sent the same one before. An object's announcement \
+         carries its first DR vector: it is the birth. Its removal travels on the stream, too, and is not a copy."
             .into(),
-        "\"births free\" is error-index whose budget does not pay for births: it shows what paying for them does. \"bytes limited\" is \
-         broadcast within the session's budget of bytes, set to 0.1 to 0.75 of what broadcast takes."
+        "error-index, turns, rounds and arrival are the orders of a live server within a budget of bytes per second and client; \"share\" \
+         is a budget of a part of what broadcast would cost, which the session measures. \"counted\" are the schedulers of the papers, \
+         whose budget is in DR vectors per trigger, with more bytes than they need."
             .into(),
         "Schedulers without a budget are one point. \"unknown\" is the part of an object's life in which a receiver does not know it; a \
          bullet needs two one-way delays to be known."
