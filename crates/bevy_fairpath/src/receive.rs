@@ -67,7 +67,11 @@ pub(crate) fn receive(world: &mut World) {
 
 fn read(session: &mut dyn Session, event: Event, groups: u8, at: i64) -> Report {
     let Event::Entered { object, .. } = &event else { return Report { event, arrival: None } };
-    let creation = session.creation(*object).and_then(decode);
+    // Gone again: the next event says so.
+    let Some(creation) = session.creation(*object).map(<[u8]>::to_vec) else {
+        return Report { event, arrival: None };
+    };
+    let creation = decode(&creation);
     let look = session.look(*object, at);
     let states = (0..groups).filter_map(|group| Some((group, session.state(*object, group)?.to_vec())));
     let arrival = Some(Arrival { creation, look, states: states.collect() });
