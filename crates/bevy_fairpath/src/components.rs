@@ -121,8 +121,9 @@ pub enum Model {
     /// Constant velocity: bullets, rocks, and whatever changes its course abruptly.
     #[default]
     Linear,
-    /// Circles, for what steers: cars, ships, tanks. Turns about Bevy's z in the plane, about y in
-    /// space.
+    /// Circles, for what steers and goes where it faces, forwards or backwards: cars, ships, tanks.
+    /// It faces +x of its `Transform` in the plane, and −z in space. Draw a sprite that faces
+    /// another way as a child. Turns about Bevy's z in the plane, about y in space.
     Circular,
     /// Constant acceleration: people, and what falls, brakes or is thrown.
     Quadratic,

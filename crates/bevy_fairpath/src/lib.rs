@@ -1,4 +1,4 @@
-//! Dead reckoning for Bevy.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod call;

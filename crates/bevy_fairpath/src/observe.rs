@@ -32,6 +32,8 @@ pub(crate) struct Track {
     acceleration: Option<DVec3>,
     /// The next observation is a jump.
     pub(crate) jumps: bool,
+    /// Observations in a row of a motion that does not go where the body faces.
+    sideways: u32,
     /// What was observed and not sent.
     pub(crate) pending: Vec<Observed>,
     /// The parent that the session knows.
@@ -63,6 +65,12 @@ const PAUSED_AFTER_US: Micros = 250_000;
 
 /// Samples nearer than this give no velocity. 0.5 ms: half the time step of the wire.
 const APART_MIN_US: Micros = 500;
+
+/// Slower bodies stand: the direction of their movement is noise.
+const SIDEWAYS_SPEED_MIN: f64 = 1.0;
+
+/// So many observations in a row are no drift in a bend: half a second at 60 Hz.
+const SIDEWAYS_MIN: u32 = 30;
 
 pub(crate) fn mark_tick(ticks: SystemChangeTick, mut marks: ResMut<FrameMarks>) {
     marks.tick_began = Some(ticks.this_run());
@@ -167,6 +175,15 @@ fn observe(
         });
         return;
     }
+    if settings.model == Model::Circular && track.goes_sideways(&observed.pose) {
+        warnings.once(Misuse::Setting, entity.to_bits(), || {
+            format!(
+                "{entity} has Model::Circular and moves sideways: such a motion goes along +x of its Transform in the \
+                 plane, -z in space. Turn it, draw a sprite that faces another way as its child, or choose \
+                 another model"
+            )
+        });
+    }
     if !is_known {
         track.pending.clear();
     }
@@ -186,6 +203,17 @@ impl Track {
     /// Forgets past samples: what follows is not their continuation.
     pub(crate) fn forget(&mut self) {
         (self.last, self.acceleration) = (None, None);
+    }
+
+    /// Returns whether the motion has not gone where the body faces for a while.
+    fn goes_sideways(&mut self, pose: &Pose) -> bool {
+        let (along_x, along_z) = (pose.rotation * DVec3::X, pose.rotation * DVec3::NEG_Z);
+        let speed = pose.velocity.length();
+        // In the plane a body faces +x, in space -z: it moves along neither.
+        let along = pose.velocity.dot(along_x).abs().max(pose.velocity.dot(along_z).abs());
+        let is_sideways = speed > SIDEWAYS_SPEED_MIN && along < 0.5 * speed;
+        self.sideways = if is_sideways { self.sideways.saturating_add(1) } else { 0 };
+        self.sideways >= SIDEWAYS_MIN
     }
 
     /// The velocity at the last sample.

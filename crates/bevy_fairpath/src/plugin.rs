@@ -199,6 +199,8 @@ pub struct Fairpath {
     pub(crate) shared_at: Option<SharedInstant>,
     anchor: Option<(Instant, Micros)>,
     start: Arc<Starter>,
+    /// Removes the typed resource of the end.
+    forget: fn(&mut World),
     at_start: Option<Start>,
 }
 
@@ -281,6 +283,7 @@ impl Fairpath {
         receive::forget_session(world);
         let Some(mut fairpath) = world.get_resource_mut::<Self>() else { return };
         (fairpath.end, fairpath.frame_at, fairpath.shared_at) = (None, None, None);
+        let forget = fairpath.forget;
         let entities: Vec<Entity> = fairpath
             .local_client
             .take()
@@ -288,6 +291,7 @@ impl Fairpath {
             .chain(std::mem::take(&mut fairpath.clients).into_values())
             .collect();
         let is_server = fairpath.is_server;
+        forget(world);
         for entity in entities {
             world.despawn(entity);
         }
@@ -317,7 +321,8 @@ impl<V: Dimensions> Plugin for FairpathServerPlugin<V> {
             Ok((Box::new(ServerEnd(server)) as Box<dyn End>, methods))
         };
         let at_start = self.listen.clone().map(Start::Listen);
-        if build(app, "FairpathServerPlugin", true, Arc::new(start), at_start) {
+        let forget: fn(&mut World) = |world| _ = world.remove_resource::<FairpathServer<V>>();
+        if build(app, "FairpathServerPlugin", true, Arc::new(start), forget, at_start) {
             app.insert_resource(audiences).init_resource::<ServerStatus>();
             app.add_systems(Last, collect_audiences.in_set(CollectSystems).in_set(FairpathSystems::Send));
         }
@@ -344,8 +349,9 @@ impl<V: Dimensions> Plugin for FairpathClientPlugin<V> {
             world.insert_resource(FairpathClient(Arc::clone(&client)));
             Ok((Box::new(ClientEnd(client)) as Box<dyn End>, methods))
         };
-        let at_start = self.join.clone().map(|join| join.into_start());
-        if build(app, "FairpathClientPlugin", false, Arc::new(start), at_start) {
+        let at_start = self.join.clone().map(Join::into_start);
+        let forget: fn(&mut World) = |world| _ = world.remove_resource::<FairpathClient<V>>();
+        if build(app, "FairpathClientPlugin", false, Arc::new(start), forget, at_start) {
             let drawing = (place::draw_between_ticks, observe::mark_frame).chain();
             app.add_systems(
                 RunFixedMainLoop,
@@ -376,7 +382,14 @@ fn complete<V: Dimensions>(world: &mut World, game: &Protocol<V>) -> (Protocol<V
 }
 
 /// Adds what both ends have. Returns false if the app has an end already.
-fn build(app: &mut App, name: &str, is_server: bool, start: Arc<Starter>, at_start: Option<Start>) -> bool {
+fn build(
+    app: &mut App,
+    name: &str,
+    is_server: bool,
+    start: Arc<Starter>,
+    forget: fn(&mut World),
+    at_start: Option<Start>,
+) -> bool {
     if app.world().contains_resource::<Fairpath>() {
         let text = format!(
             "{name} is ignored: the app has a Fairpath plugin already. An app is one end of one session; run \
@@ -398,6 +411,7 @@ fn build(app: &mut App, name: &str, is_server: bool, start: Arc<Starter>, at_sta
         shared_at: None,
         anchor: None,
         start,
+        forget,
         at_start,
     });
     app.init_resource::<Registry>()

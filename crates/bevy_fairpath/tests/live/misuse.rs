@@ -146,6 +146,18 @@ fn numbers_that_are_not_finite_are_not_sent() {
 }
 
 #[test]
+fn a_circular_motion_that_goes_sideways_is_noticed() {
+    let mut stage = stage();
+    let crab = (Ship, Transform::default(), DeadReckoned::default().model(Model::Circular));
+    let crab = stage.server.world_mut().spawn(crab).id();
+    stage.until("it is noticed", |stage| {
+        stage.server.world_mut().get_mut::<Transform>(crab).unwrap().translation.y += 0.2;
+        !texts(&stage.server, Misuse::Setting).is_empty()
+    });
+    assert_one(&stage.server, Misuse::Setting, "sideways");
+}
+
+#[test]
 fn entities_despawned_while_under_way_leave_nothing() {
     let mut stage =
         Stage::new(crate::common::bad(), |app| _ = app.add_plugins((shared, server_plugin(game(1)))));

@@ -248,7 +248,7 @@ fn a_rider_stays_on_its_platform() {
     let sailor = (kind("sailor"), Transform::from_xyz(3.0, 1.0, 0.0), DeadReckoned::default(), ChildOf(raft));
     let sailor = world.spawn(sailor).id();
     stage.server.add_systems(Update, move |time: Res<Time>, mut moved: Query<&mut Transform>| {
-        let mut raft = moved.get_mut(raft).unwrap();
+        let Ok(mut raft) = moved.get_mut(raft) else { return };
         raft.rotate_z(0.7 * time.delta_secs());
         let ahead = raft.rotation * Vec3::X;
         raft.translation += ahead * 8.0 * time.delta_secs();
@@ -296,7 +296,8 @@ fn glide(time: Res<Time>, mut moved: Query<&mut Transform, With<Witness>>) {
     for mut transform in &mut moved {
         let angle = time.elapsed_secs() * 0.8;
         transform.translation = Vec3::new(angle.cos(), angle.sin(), 0.0) * 12.0;
-        transform.rotation = Quat::from_rotation_z(angle);
+        // A circular motion goes where the body faces.
+        transform.rotation = Quat::from_rotation_z(angle + std::f32::consts::FRAC_PI_2);
     }
 }
 
