@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod authority;
 mod call;
 mod components;
 #[cfg(feature = "conditioner")]
@@ -19,6 +20,9 @@ mod send;
 mod space;
 mod warnings;
 
+pub use authority::{
+    Authoritative, ControlledBy, Controls, Hittable, PredictAppExt, Predicted, Rewind, SeenThen,
+};
 pub use call::{Call, CallTo, Called};
 pub use components::{
     Acceleration, Claimable, DeadReckoned, Facing, Model, Motionless, MovedIn, OutlivesOwner, Owned, Owner,
@@ -50,11 +54,12 @@ pub use {fairpath, fairpath_net};
 /// Import Bevy's prelude as well, and name them `fairpath::Vec2` where both are meant.
 pub mod prelude {
     pub use crate::{
-        Acceleration, ActionRefused, Audience, Call, CallTo, Called, Claimable, ClientLeft, ConnectionStatus,
-        DeadReckoned, Facing, Fairpath, FairpathClientPlugin, FairpathDiagnostics, FairpathServerPlugin,
-        FairpathSystems, FairpathWarnings, Interest, Join, Leave, Listen, LocalClient, Model, Motionless,
-        MovedIn, OutlivesOwner, Owned, Owner, OwnerChanged, OwnershipCommandsExt, Placed, Remote,
-        RemoteClient, ReplicateAppExt, ReplicatedId, ServerStatus, SetBy, Spin, Velocity,
+        Acceleration, ActionRefused, Audience, Authoritative, Call, CallTo, Called, Claimable, ClientLeft,
+        ConnectionStatus, ControlledBy, Controls, DeadReckoned, Facing, Fairpath, FairpathClientPlugin,
+        FairpathDiagnostics, FairpathServerPlugin, FairpathSystems, FairpathWarnings, Hittable, Interest,
+        Join, Leave, Listen, LocalClient, Model, Motionless, MovedIn, OutlivesOwner, Owned, Owner,
+        OwnerChanged, OwnershipCommandsExt, Placed, PredictAppExt, Predicted, Remote, RemoteClient,
+        ReplicateAppExt, ReplicatedId, Rewind, ServerStatus, SetBy, Spin, Velocity,
     };
     pub use fairpath::Vec2;
     pub use fairpath::session::{Delivery, Party, Protocol};

@@ -4,6 +4,7 @@ use bevy_ecs::prelude::*;
 use bevy_time::{Fixed, Time, Virtual};
 use bevy_transform::components::Transform;
 
+use crate::authority::Predicted;
 use crate::components::{Owned, Placed, Remote, ReplicatedId, Spin, Velocity};
 use crate::observe::{Track, overstep};
 use crate::plugin::Fairpath;
@@ -17,6 +18,7 @@ type Moved<'a> = (
     &'a mut Placed,
     Option<&'a mut Velocity>,
     Option<&'a mut Spin>,
+    Has<Predicted>,
 );
 
 /// Moves remote entities to where they are at the instant of the frame.
@@ -28,9 +30,12 @@ pub(crate) fn place(
 ) {
     let (Some(end), Some(at)) = (&fairpath.end, fairpath.frame_at) else { return };
     end.with(&mut |session| {
-        for (entity, id, child_of, mut transform, mut placed, velocity, spin) in &mut remote {
+        for (entity, id, child_of, mut transform, mut placed, velocity, spin, is_predicted) in &mut remote {
             let Some(look) = session.look(id.0, at) else { continue };
             placed.set_if_neq(Placed::new(look.placed));
+            if is_predicted {
+                continue;
+            }
             let parent = session.parent(id.0).and_then(|parent| Some((parent, fairpath.entity(parent)?)));
             let mut drawn = look.drawn;
             if let Some((parent, _)) = parent

@@ -323,6 +323,7 @@ impl<V: Dimensions> Plugin for FairpathServerPlugin<V> {
         let at_start = self.listen.clone().map(Start::Listen);
         let forget: fn(&mut World) = |world| _ = world.remove_resource::<FairpathServer<V>>();
         if build(app, "FairpathServerPlugin", true, Arc::new(start), forget, at_start) {
+            crate::authority::build_server(app);
             app.insert_resource(audiences).init_resource::<ServerStatus>();
             app.add_systems(Last, collect_audiences.in_set(CollectSystems).in_set(FairpathSystems::Send));
         }

@@ -85,7 +85,7 @@ fn apply(world: &mut World, fairpath: &mut Fairpath, event: Event, arrival: Opti
             fairpath.clients.insert(client, entity);
         }
         Event::Detached(client) => {
-            set_status(world, fairpath, client, ConnectionStatus::Interrupted { problem: None })
+            set_status(world, fairpath, client, ConnectionStatus::Interrupted { problem: None });
         }
         Event::ClientResumed(client) => set_status(world, fairpath, client, ConnectionStatus::Connected),
         Event::ClientLost(client) => client_left(world, fairpath, client),

@@ -2,6 +2,7 @@
 
 mod asteroids;
 mod common;
+mod ladder;
 mod misuse;
 mod one_ship;
 mod session;
