@@ -93,8 +93,8 @@ pub struct Predicted;
 /// Registers server-authoritative avatars.
 pub trait PredictAppExt {
     /// Lets the server decide about avatars with the state `A`, and clients predict their own. At
-    /// both ends, before the app runs. The fixed loop must have the same rate at both: a whole number
-    /// of ticks a second.
+    /// both ends, before the app runs. The fixed loop must have the same rate at both: a whole
+    /// number of ticks a second.
     fn predict<A: Authoritative>(&mut self) -> &mut Self;
 }
 

@@ -15,7 +15,8 @@ use crate::space::Pose;
 /// Put it on an entity and move its `Transform`, in `FixedUpdate` or in `Update`. The app that
 /// spawns the entity owns it ([`Owned`]); at other ends it appears with [`Remote`], and its
 /// `Transform` is drawn there. Velocity and turn are estimated from the `Transform`, unless the
-/// entity has [`Velocity`], [`Spin`] or [`Acceleration`].
+/// entity has [`Velocity`], [`Spin`] or [`Acceleration`]. Remove it to end the replication: at other
+/// peers the entity despawns.
 ///
 /// ```
 /// # use bevy_ecs::prelude::*; use bevy_transform::components::Transform;
@@ -32,8 +33,8 @@ pub struct DeadReckoned {
     /// How wrong a receiver's guess may get before an update is sent, in world units. Default 0.1.
     ///
     /// Half of it sends a turning entity about 1.4 times as often. Above a body width, hits look
-    /// unfair. Example: 0.3 for a tank 6 long that drives 25 units a second. It can be changed while
-    /// the entity lives.
+    /// unfair. Example: 0.3 for a tank 6 long that drives 25 units a second. It can be changed
+    /// while the entity lives.
     pub within: f32,
     /// The curve that receivers guess. Default [`Model::Linear`]. Fixed when the entity is
     /// replicated.

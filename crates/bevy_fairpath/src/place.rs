@@ -96,10 +96,10 @@ pub(crate) fn place_at_frame(mut remote: Query<&mut Placed>) {
 /// Draws own entities of the fixed loop at the instant of the frame: by their motion since the last
 /// tick. Without it they judder by up to a tick's way.
 pub(crate) fn draw_between_ticks(
-    fixed: Res<Time<Fixed>>,
-    running: Res<Time<Virtual>>,
+    (fixed, running): (Option<Res<Time<Fixed>>>, Option<Res<Time<Virtual>>>),
     mut own: Query<(&mut Transform, &mut Track), With<Owned>>,
 ) {
+    let (Some(fixed), Some(running)) = (fixed, running) else { return };
     let secs = overstep(&fixed, &running) as f64 * 1e-6;
     for (mut transform, mut track) in own.iter_mut().filter(|(_, track)| track.is_moved_in_ticks()) {
         let Some(pose) = track.last_pose().filter(|pose| pose.is_finite()) else { continue };

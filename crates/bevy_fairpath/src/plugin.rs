@@ -25,7 +25,7 @@ use crate::observe::{self, FrameMarks};
 use crate::place;
 use crate::receive::{self, receive};
 use crate::register::{Methods, Registry};
-use crate::send::{CollectSystems, Gone, Outbox, note_dismissed, note_gone, send};
+use crate::send::{CollectSystems, Gone, Outbox, note_dismissed, note_gone, send, stop_replicating};
 use crate::space::Dimensions;
 use crate::warnings::{FairpathWarnings, Misuse, warn};
 
@@ -266,7 +266,11 @@ impl Fairpath {
             Err(problem) => Some(ServerStatus::Failed(problem.clone())),
         };
         if is_server {
-            world.insert_resource(status.unwrap_or_default());
+            let status = status.unwrap_or_default();
+            if let ServerStatus::Listening { address, pin } = &status {
+                log::info!("listening on {address}; clients pin {pin}");
+            }
+            world.insert_resource(status);
         }
         match started {
             Ok((end, methods)) => {
@@ -424,7 +428,8 @@ fn build(
         .add_message::<OwnerChanged>()
         .add_message::<ActionRefused>()
         .add_observer(note_gone)
-        .add_observer(note_dismissed);
+        .add_observer(note_dismissed)
+        .add_observer(stop_replicating);
     app.configure_sets(PreUpdate, (FairpathSystems::Receive, FairpathSystems::Place).chain())
         .configure_sets(Last, (FairpathSystems::Observe, FairpathSystems::Send).chain())
         .add_systems(First, stamp_frame.after(TimeSystems))

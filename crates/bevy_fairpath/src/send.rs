@@ -52,6 +52,11 @@ pub(crate) fn note_gone(
     }
 }
 
+/// Ends the replication of an entity that loses its settings.
+pub(crate) fn stop_replicating(removed: On<Remove, (DeadReckoned, Motionless)>, mut commands: Commands) {
+    commands.entity(removed.entity).try_remove::<(ReplicatedId, Owned, Owner)>();
+}
+
 /// Notes that the game has despawned a client.
 pub(crate) fn note_dismissed(
     removed: On<Remove, RemoteClient>,

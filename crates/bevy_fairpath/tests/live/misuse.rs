@@ -146,6 +146,36 @@ fn numbers_that_are_not_finite_are_not_sent() {
 }
 
 #[test]
+fn an_app_without_time_says_so() {
+    let mut app = App::new();
+    let identity = Identity::local(&[]).unwrap();
+    let plugin = FairpathServerPlugin::new(game(1)).listen("127.0.0.1:0");
+    app.add_plugins(plugin.configure(move |server| server.identity(identity.clone())));
+    app.replicate::<Ship>().predict::<Walker>();
+    (0..3).for_each(|_| app.update());
+    assert_one(&app, Misuse::NoTime, "TimePlugin");
+
+    let mut client = App::new();
+    client.add_plugins(FairpathClientPlugin::new(game(1))).predict::<Walker>();
+    client.world_mut().spawn((Ship, Transform::default(), DeadReckoned::default()));
+    (0..3).for_each(|_| client.update());
+}
+
+/// Stands.
+#[derive(Component, Clone, Serialize, Deserialize)]
+struct Walker;
+
+impl Authoritative for Walker {
+    type Input = ();
+
+    fn step(&mut self, (): &(), _: f32) {}
+
+    fn pose(&self) -> (Transform, bevy_math::Vec3) {
+        Default::default()
+    }
+}
+
+#[test]
 fn a_circular_motion_that_goes_sideways_is_noticed() {
     let mut stage = stage();
     let crab = (Ship, Transform::default(), DeadReckoned::default().model(Model::Circular));

@@ -117,6 +117,9 @@ fn what_the_server_spawns_changes_and_despawns_is_seen() {
     stage.server.world_mut().despawn(buoy);
     stage.until("it is gone", |stage| stage.client(0).world().get_entity(there).is_err());
     assert!(find(stage.client(0), "team").is_some());
+    stage.server.world_mut().entity_mut(team).remove::<Motionless>();
+    stage.until("it is not replicated any more", |stage| find(stage.client(0), "team").is_none());
+    assert!(find(&mut stage.server, "team").is_some());
 }
 
 #[test]
