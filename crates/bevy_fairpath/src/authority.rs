@@ -110,7 +110,8 @@ impl PredictAppExt for App {
             Last,
             confirm::<A>.before(CollectSystems).in_set(FairpathSystems::Send).run_if(is_server),
         );
-        let predict = predict::<A>.before(TransformSystems::Propagate).run_if(is_client);
+        let predict = predict::<A>.before(TransformSystems::Propagate);
+        let predict = predict.run_if(is_client).run_if(resource_exists::<Time<Fixed>>);
         self.add_systems(PostUpdate, predict)
     }
 }

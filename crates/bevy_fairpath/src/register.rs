@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::call::{Call, Called, collect_calls};
-use crate::plugin::FairpathSystems;
+use crate::plugin::{Fairpath, FairpathSystems};
 use crate::send::{CollectSystems, collect_changes};
 use crate::warnings::{Misuse, warn};
 
@@ -160,7 +160,10 @@ impl ReplicateAppExt for App {
         let mut registry = self.world_mut().get_resource_or_init::<Registry>();
         match registry.add_component(entry) {
             Ok(()) => {
-                let systems = collect_changes::<C>.in_set(CollectSystems).in_set(FairpathSystems::Send);
+                let systems = collect_changes::<C>
+                    .in_set(CollectSystems)
+                    .in_set(FairpathSystems::Send)
+                    .run_if(resource_exists::<Fairpath>);
                 self.add_systems(Last, systems);
             }
             Err(problem) => {
@@ -193,7 +196,10 @@ impl ReplicateAppExt for App {
         let mut registry = self.world_mut().get_resource_or_init::<Registry>();
         match registry.add_call(entry) {
             Ok(()) => {
-                let systems = collect_calls::<T>.in_set(CollectSystems).in_set(FairpathSystems::Send);
+                let systems = collect_calls::<T>
+                    .in_set(CollectSystems)
+                    .in_set(FairpathSystems::Send)
+                    .run_if(resource_exists::<Fairpath>);
                 self.add_message::<Call<T>>().add_message::<Called<T>>().add_systems(Last, systems);
             }
             Err(problem) => {

@@ -161,6 +161,16 @@ fn an_app_without_time_says_so() {
     (0..3).for_each(|_| client.update());
 }
 
+#[test]
+fn what_is_registered_in_an_app_without_a_plugin_does_nothing() {
+    let mut app = App::new();
+    app.add_plugins(shared).predict::<Walker>();
+    app.world_mut().spawn((Ship, Transform::default(), DeadReckoned::default()));
+    app.world_mut().write_message(Call::to_server(Shout));
+    app.world_mut().commands().queue(Leave);
+    (0..3).for_each(|_| app.update());
+}
+
 /// Stands.
 #[derive(Component, Clone, Serialize, Deserialize)]
 struct Walker;
