@@ -1,6 +1,7 @@
 //! Numbers about the session, for an overlay or a log.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use bevy_app::{App, Last};
@@ -11,7 +12,7 @@ use crate::plugin::{Fairpath, FairpathSystems};
 use fairpath::session::ClientId;
 
 /// Numbers about the session, measured every half second: at a client one link, to the server; at
-/// a server one for each client.
+/// a server one for each client. Its `Display` text is an overlay's.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct FairpathDiagnostics {
     /// The links.
@@ -42,6 +43,26 @@ pub struct LinkDiagnostics {
     pub error_sum: f64,
     /// Bytes of reliable messages that the peer has not confirmed.
     pub unconfirmed_bytes: u64,
+}
+
+/// One line for each link: put it into a text on the screen.
+impl fmt::Display for FairpathDiagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} entities", self.entities)?;
+        for link in &self.links {
+            let millis = link.round_trip.map_or(f64::NAN, |round_trip| round_trip.as_secs_f64() * 1e3);
+            write!(
+                f,
+                "\n{millis:.0} ms, {:.1} % lost, out {:.0} B/s, in {:.0} B/s, {:.0} updates/s, error {:.2}",
+                link.loss * 100.0,
+                link.bytes_out_per_sec,
+                link.bytes_in_per_sec,
+                link.updates_out_per_sec,
+                link.error_sum,
+            )?;
+        }
+        Ok(())
+    }
 }
 
 /// How often numbers are measured.

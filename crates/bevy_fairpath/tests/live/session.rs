@@ -2,10 +2,11 @@
 //! happens to the connection.
 //! Method: small apps over real sockets, with a good link; every wait has a deadline.
 
-use bevy_app::{App, Update};
+use bevy_app::{App, FixedUpdate, Update};
 use bevy_ecs::prelude::*;
 use bevy_fairpath::fairpath::session::Refusal;
 use bevy_fairpath::prelude::*;
+use bevy_fairpath::{FairpathServer, LinkConditioner};
 use bevy_math::{Quat, Vec3};
 use bevy_time::{Time, TimePlugin};
 use bevy_transform::components::Transform;
@@ -324,6 +325,61 @@ fn what_moves_in_every_frame_is_as_exact_as_what_moves_in_ticks() {
     let median = errors.quantile(0.5);
     println!("moved in Update, 5 ms away: median {median:.3}, p90 {:.3}", errors.quantile(0.9));
     assert!(median < 0.15, "median {median}");
+}
+
+/// Flies straight on, by the time of the schedule that it is in.
+fn straight(time: Res<Time>, mut moved: Query<&mut Transform, With<Witness>>) {
+    moved.iter_mut().for_each(|mut transform| transform.translation.x += 30.0 * time.delta_secs());
+}
+
+/// Goal: a state is observed for the instant for which it is true, whatever schedule computed it.
+/// Wrong instants look like acceleration, and cost some 50 updates a second.
+#[test]
+fn a_straight_flight_costs_few_updates_in_ticks_and_in_frames() {
+    for is_fixed in [true, false] {
+        let mut stage = stage(1);
+        if is_fixed {
+            stage.server.add_systems(FixedUpdate, straight);
+        } else {
+            stage.server.add_systems(Update, straight);
+        }
+        let arrow = (kind("arrow"), Transform::default(), DeadReckoned::within(0.2), Witness);
+        stage.server.world_mut().spawn(arrow);
+        stage.until("it appears", |stage| find(stage.client(0), "arrow").is_some());
+        stage.run_for(1.0);
+        let sent = |stage: &Stage| {
+            let server = stage.server.world().resource::<FairpathServer<Vec2>>();
+            server.0.status().iter().filter_map(|peer| Some(peer.session?.vectors_sent)).sum::<u64>()
+        };
+        let before = sent(&stage);
+        stage.run_for(5.0);
+        let updates = sent(&stage) - before;
+        println!("straight on for 5 s, in ticks {is_fixed}: {updates} updates");
+        assert!(updates < 60, "{updates} updates, in ticks: {is_fixed}");
+    }
+}
+
+#[test]
+fn a_conditioner_makes_the_network_worse_by_a_script() {
+    let mut stage = stage(0);
+    stage.join(|app| {
+        app.add_plugins((shared, FairpathClientPlugin::new(game())));
+        let slow = LinkConfig::default().delay(bevy_fairpath::fairpath::Span::from_millis(120));
+        app.insert_resource(LinkConditioner::new(LinkConfig::lan()).then(2.0, slow));
+    });
+    stage.until_connected();
+    let round_trip = |stage: &Stage| {
+        let diagnostics = stage.clients[0].world().resource::<FairpathDiagnostics>();
+        diagnostics.links.first().and_then(|link| link.round_trip).unwrap_or_default().as_millis()
+    };
+    let ship = (kind("ship"), Transform::default(), DeadReckoned::default());
+    stage.client(0).world_mut().spawn(ship);
+    stage.until("the script slows the link", |stage| round_trip(stage) > 200);
+    let text = stage.clients[0].world().resource::<FairpathDiagnostics>().to_string();
+    assert!(text.starts_with("1 entities\n2"), "{text}");
+    assert!(
+        LinkConditioner::preset("mobile").is_some() && LinkConditioner::preset("carrier pigeon").is_none()
+    );
 }
 
 #[test]
