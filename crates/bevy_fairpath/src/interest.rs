@@ -11,17 +11,19 @@ use fairpath::session::{
     Update, Within,
 };
 
+use crate::authority::ControlledBy;
 use crate::components::{Claimable, ReplicatedId};
 use crate::connection::RemoteClient;
 use crate::space::Dimensions;
 
-/// Which entities a client sees, by distance from its own entities.
+/// Which entities a client sees, by distance from its own entities, and from the avatars that it
+/// controls ([`ControlledBy`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Interest {
     /// All.
     #[default]
     Everything,
-    /// Those near one of the client's own entities. A client without entities sees all.
+    /// Those near one of the client's own entities. A client without entities and avatars sees all.
     Within {
         /// An entity becomes visible at this distance.
         enter: f64,
@@ -55,6 +57,8 @@ struct Audiences {
     /// `None` is everyone.
     of: BTreeMap<EntityId, Option<BTreeSet<ClientId>>>,
     claimable: BTreeSet<EntityId>,
+    /// The avatars that clients control and the server owns: clients see from them, too.
+    eyes: BTreeMap<ClientId, BTreeSet<EntityId>>,
 }
 
 impl SharedAudiences {
@@ -83,6 +87,7 @@ pub(crate) fn collect_audiences(
     clients: Query<&RemoteClient>,
     ids: Query<&ReplicatedId>,
     changed: Query<(&ReplicatedId, &Audience), Or<(Changed<Audience>, Added<ReplicatedId>)>>,
+    avatars: Query<(&ReplicatedId, &ControlledBy)>,
     claimable: Query<&ReplicatedId, (With<Claimable>, Or<(Added<Claimable>, Added<ReplicatedId>)>)>,
     mut no_audience: RemovedComponents<Audience>,
     mut not_claimable: RemovedComponents<Claimable>,
@@ -93,6 +98,13 @@ pub(crate) fn collect_audiences(
     for id in not_claimable.read().filter_map(|entity| ids.get(entity).ok()) {
         audiences.lock().claimable.remove(&id.0);
     }
+    let mut eyes: BTreeMap<ClientId, BTreeSet<EntityId>> = BTreeMap::new();
+    for (id, by) in &avatars {
+        if let Ok(client) = clients.get(by.0) {
+            eyes.entry(client.id).or_default().insert(id.0);
+        }
+    }
+    audiences.lock().eyes = eyes;
     for (id, audience) in &changed {
         audiences.set(id.0, audience, |entity| Some(clients.get(entity).ok()?.id));
     }
@@ -125,9 +137,12 @@ impl<V: Dimensions> fmt::Debug for PluginScope<V> {
 }
 
 impl<V: Dimensions> Scope<V> for PluginScope<V> {
-    /// With an audience the answers depend on more than distances: everything is asked about.
+    /// With an audience or an avatar the answers depend on more than distances from a client's own
+    /// objects: everything is asked about.
     fn reach(&self) -> Reach {
-        if self.audiences.lock().of.is_empty() { self.by_distance.reach() } else { Reach::Anywhere }
+        let audiences = self.audiences.lock();
+        let is_plain = audiences.of.is_empty() && audiences.eyes.is_empty();
+        if is_plain { self.by_distance.reach() } else { Reach::Anywhere }
     }
 
     fn sees(
@@ -137,7 +152,11 @@ impl<V: Dimensions> Scope<V> for PluginScope<V> {
         eyes: &[ScopeObject<'_, V>],
         is_seen: bool,
     ) -> bool {
-        match self.audiences.lock().of.get(&object.object) {
+        let audiences = self.audiences.lock();
+        let sees_from_afar = audiences.eyes.contains_key(&client);
+        match audiences.of.get(&object.object) {
+            // Where its avatars are, the next check of all objects knows.
+            None if sees_from_afar && self.by_distance.reach() != Reach::Anywhere => is_seen,
             Some(None) => true,
             Some(Some(clients)) => clients.contains(&client),
             None => self.by_distance.sees(client, object, eyes, is_seen),
@@ -160,8 +179,12 @@ impl<V: Dimensions> Scope<V> for PluginScope<V> {
         };
         let special = special.iter().map(|object| object.object).filter(sees);
         let mut chosen: Vec<EntityId> = special.collect();
+        let avatars = audiences.eyes.get(&client);
+        let is_avatar = |object: &&ScopeObject<'_, V>| avatars.is_some_and(|it| it.contains(&object.object));
+        let eyes: Vec<ScopeObject<'_, V>> =
+            eyes.iter().chain(objects.iter().filter(is_avatar)).copied().collect();
         drop(audiences);
-        chosen.extend(self.by_distance.choose(client, &usual, eyes, is_seen));
+        chosen.extend(self.by_distance.choose(client, &usual, &eyes, is_seen));
         chosen
     }
 }

@@ -445,6 +445,30 @@ fn audiences_hide_and_show() {
 }
 
 #[test]
+fn a_client_sees_from_the_avatar_that_the_server_moves_for_it() {
+    let near = Interest::Within { enter: 50.0, leave: 60.0 };
+    let mut stage = Stage::new(LinkConfig::default(), |app| {
+        app.add_plugins((shared, server_plugin(game()).interest(near)));
+    });
+    stage.join(|app| _ = app.add_plugins((shared, FairpathClientPlugin::new(game()))));
+    stage.until_connected();
+    let client = entities::<With<RemoteClient>>(&mut stage.server)[0];
+    let world = stage.server.world_mut();
+    let avatar = (kind("avatar"), Transform::default(), DeadReckoned::default(), ControlledBy(client));
+    let avatar = world.spawn(avatar).id();
+    world.spawn((kind("near"), Transform::from_xyz(10.0, 0.0, 0.0), DeadReckoned::default()));
+    world.spawn((kind("far"), Transform::from_xyz(900.0, 0.0, 0.0), DeadReckoned::default()));
+    let sees = |stage: &mut Stage, name| find(stage.client(0), name).is_some();
+    stage.until("the avatar and what is near appear", |stage| {
+        sees(stage, "avatar") && sees(stage, "near") && !sees(stage, "far")
+    });
+    stage.server.world_mut().commands().entity(avatar).teleport(Transform::from_xyz(890.0, 0.0, 0.0));
+    stage.until("the avatar is elsewhere", |stage| {
+        sees(stage, "avatar") && !sees(stage, "near") && sees(stage, "far")
+    });
+}
+
+#[test]
 fn a_client_despawned_at_the_server_is_dismissed() {
     let mut stage = stage(1);
     let client = entities::<With<RemoteClient>>(&mut stage.server)[0];
