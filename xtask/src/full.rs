@@ -28,6 +28,7 @@ const CHECKS: &[Check] = &[
     Check { name: "packaged crates, built outside the workspace", run: package::check },
     Check { name: "a game from `cargo xtask new`", run: crate::new::check },
     Check { name: "each feature of fairpath-net alone", run: features_alone },
+    Check { name: "the Bevy plugin: all examples, samples, rustdoc", run: crate::bevy::check },
     Check { name: "DIS PDUs beside npm's open-dis", run: crate::peers::open_dis },
     Check { name: "fifty recordings, killed", run: kill_recordings },
     Check { name: "campaign, 2000 seeds", run: || all_of(crate::sim(&words(["--seeds", "2000"]))) },

@@ -1,5 +1,6 @@
 //! The tasks of this repository. `cargo xtask` lists them.
 
+mod bevy;
 mod book;
 mod full;
 mod fuzz;
@@ -176,6 +177,7 @@ fn test() -> Vec<TaskStep> {
         ])
         .named("lints of the page for WebAssembly"),
     );
+    steps.extend(bevy::steps());
     if steps::is_installed(["deny", "--version"]) {
         steps.push(cargo(["deny", "--all-features", "check", "licenses", "bans"]).named("licences"));
     }

@@ -159,6 +159,11 @@ impl<V: Planar> Owner<V> {
         self.forecast = forecast;
     }
 
+    /// Sets the rule that says when a DR vector is due. It counts from the next observation on.
+    pub fn set_trigger(&mut self, trigger: Trigger) {
+        self.trigger = trigger;
+    }
+
     /// Takes the true state at the instant `at` and returns a DR vector when one is due.
     ///
     /// `at` is the instant for which the state is true, which is not always the time of the call:

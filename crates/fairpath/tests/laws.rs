@@ -25,6 +25,8 @@ mod motion;
 mod number;
 #[path = "laws/observe.rs"]
 mod observe;
+#[path = "laws/own_trigger.rs"]
+mod own_trigger;
 #[path = "laws/parents.rs"]
 mod parents;
 #[path = "laws/place.rs"]

@@ -38,6 +38,7 @@ use crate::session::{
 };
 use crate::state::{Observation, State};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
+use crate::trigger::Trigger;
 use crate::vector::Planar;
 use crate::wire::{Header, Precision, decode_updates, encode_updates};
 use attach::Coasting;
@@ -361,6 +362,16 @@ impl<V: Planar> Client<V> {
             return Err(ObjectError::NotOwner(object));
         };
         owner.set_forecast(forecast);
+        Ok(())
+    }
+
+    /// Sets when updates of an object that this client owns are due, instead of the trigger of its
+    /// class. It holds until the object has another owner, who begins with the class's trigger.
+    pub fn set_trigger(&mut self, object: EntityId, trigger: Trigger) -> Result<(), ObjectError> {
+        let Role::Mine(owner, _) = &mut self.mine(object)?.role else {
+            return Err(ObjectError::NotOwner(object));
+        };
+        owner.set_trigger(trigger);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use crate::session::limits::{CLOCK_WAIT_MAX, EARLY_MAX, OBJECTS_MAX, OUTBOX_BYTE
 use crate::session::message::{Announcement, Call, Group, Message, Outcome, Welcome};
 use crate::session::{Class, CloseReason, Party, Refusal};
 use crate::time::{LocalInstant, Now, SharedInstant};
+use crate::trigger::Trigger;
 use crate::vector::Planar;
 use crate::wire::StaleSet;
 
@@ -263,7 +264,7 @@ impl<V: Planar> Client<V> {
         known.owner = owner;
         match &known.role {
             Role::Theirs(replica) if is_mine => {
-                let fallback = Class::new(crate::trigger::Trigger::within(0.3));
+                let fallback = Class::new(Trigger::within(0.3));
                 let kind = self.classes.get(&known.class).unwrap_or(&fallback);
                 let mut watch = watch(object, kind, *self.config.protocol.precision());
                 if let Some(followed) = replica.followed() {

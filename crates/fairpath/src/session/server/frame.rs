@@ -5,6 +5,7 @@ use crate::session::value::decode;
 use crate::session::{CallError, ClientId, ObjectError, ObjectHandle, Party, Value};
 use crate::state::{Observation, State};
 use crate::time::SharedInstant;
+use crate::trigger::Trigger;
 use crate::vector::Planar;
 
 /// A server at one instant, as a game uses it in a frame.
@@ -99,6 +100,12 @@ impl<V: Planar> ServerFrame<'_, V> {
     /// Returns the parent of an object.
     pub fn parent(&self, object: EntityId) -> Option<EntityId> {
         self.session.parent(object)
+    }
+
+    /// Sets when updates of an object that the server owns are due, instead of the trigger of its
+    /// class: a threshold of its own, for example. It holds until the object has another owner.
+    pub fn set_trigger(&mut self, object: EntityId, trigger: Trigger) -> Result<(), ObjectError> {
+        self.session.set_trigger(object, trigger)
     }
 
     /// Sets the forecast that chooses the motions to send for an object that the server owns;

@@ -42,6 +42,7 @@ use crate::random::Random;
 use crate::schedule::{Dispatcher, Scheduler};
 use crate::state::{Observation, State};
 use crate::time::{LocalInstant, Now, SharedInstant, Span};
+use crate::trigger::Trigger;
 use crate::vector::Planar;
 use interest::Stillness;
 use member::Member;
@@ -231,6 +232,15 @@ impl<V: Planar> Server<V> {
         let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
         let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
         owner.set_forecast(forecast);
+        Ok(())
+    }
+
+    /// Sets when updates of an object that the server owns are due, instead of the trigger of its
+    /// class. It holds until the object has another owner, who begins with the class's trigger.
+    pub fn set_trigger(&mut self, object: EntityId, trigger: Trigger) -> Result<(), ObjectError> {
+        let known = self.objects.get_mut(&object).ok_or(ObjectError::Unknown(object))?;
+        let Role::Mine(owner) = &mut known.role else { return Err(ObjectError::NotOwner(object)) };
+        owner.set_trigger(trigger);
         Ok(())
     }
 
