@@ -310,7 +310,8 @@ mod tests {
         let (header, record) = file.split_at(24);
         let endless = header.chain(Endless { record, at: 0 });
         let mut reader = Reader::new(endless).unwrap();
-        assert_eq!(reader.by_ref().take(100_000).filter(|it| *it == Ok(datagram(1))).count(), 100_000);
+        let packets = Iterator::take(reader.by_ref(), 100_000);
+        assert_eq!(packets.filter(|packet| *packet == Ok(datagram(1))).count(), 100_000);
         assert!(reader.packet.capacity() < 4 * record.len(), "{}", reader.packet.capacity());
         file[24 + 8..24 + 12].copy_from_slice(&u32::MAX.to_le_bytes());
         let mut reader = Reader::new(&file[..]).unwrap();

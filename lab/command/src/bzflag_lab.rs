@@ -64,7 +64,7 @@ impl BzflagArguments {
                 if !self.arms.is_empty() && !self.arms.contains(&played.name) {
                     continue;
                 }
-                eprintln!("run {number} of {}: {}, {} s", self.runs, played.name, self.seconds);
+                print::note!("run {number} of {}: {}, {} s", self.runs, played.name, self.seconds);
                 let (seconds, delays_ms) = (f64::from(self.seconds), delays_ms.clone());
                 let config = ArmConfig { arm, delays_ms, seconds, executable: executable.clone() };
                 played.runs.push(run::play(&config)?);

@@ -190,7 +190,7 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
                 return Err(BadInput::of("join", &file.display().to_string(), fix));
             }
             let written = segments::join(&file)?;
-            eprintln!("joined {} states in {}", written.states, file.display());
+            print::note!("joined {} states in {}", written.states, file.display());
             Ok(ExitCode::SUCCESS)
         }
         Command::Fairness(fairness) => fairness.execute(),

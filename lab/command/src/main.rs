@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         Command::Play(command) => play::execute(command),
     };
     done.unwrap_or_else(|BadInput(line)| {
-        eprintln!("error: {line}");
+        print::note!("error: {line}");
         ExitCode::from(2)
     })
 }

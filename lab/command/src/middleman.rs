@@ -250,7 +250,7 @@ enum WakeUp {
 impl MiddlemanRun {
     /// Carries out commands until the end, and returns the statistics.
     fn run(&self, handle: Middleman, script: Vec<Timed>, lasting: Option<Span>) -> Result<String, BadInput> {
-        eprintln!(
+        print::note!(
             "listening on {}, passing on to {} (seed {}); `help` lists the commands, Ctrl-C ends",
             handle.address(),
             self.to,
@@ -281,7 +281,7 @@ impl MiddlemanRun {
                     WakeUp::Line(line) => match Command::parse(&line, open_trace) {
                         Ok(command) => command,
                         Err(complaint) => {
-                            eprintln!("error: {complaint}");
+                            print::note!("error: {complaint}");
                             continue;
                         }
                     },
@@ -290,7 +290,7 @@ impl MiddlemanRun {
                     return Ok(());
                 }
                 if let Err(BadInput(complaint)) = self.carry_out(&handle, &command) {
-                    eprintln!("error: {complaint}");
+                    print::note!("error: {complaint}");
                 }
             }
         });
@@ -315,7 +315,7 @@ impl MiddlemanRun {
                 return Ok(print::to_stdout(&self.show(handle.address(), &handle.statistics()))?);
             }
             Command::Help => {
-                eprintln!("{}\n\nsettings:\n{}", indented(COMMANDS), settings_help());
+                print::note!("{}\n\nsettings:\n{}", indented(COMMANDS), settings_help());
                 return Ok(());
             }
             _ => {
@@ -324,7 +324,7 @@ impl MiddlemanRun {
                 ));
             }
         };
-        eprintln!("done, for {changed} {} now", if changed == 1 { "client" } else { "clients" });
+        print::note!("done, for {changed} {} now", if changed == 1 { "client" } else { "clients" });
         Ok(())
     }
 

@@ -14,6 +14,18 @@ use fairpath_experiments::run::Finished;
 use fairpath_experiments::show;
 use fairpath_sim::trace::Trace;
 
+/// Writes a line to stderr, as `eprintln!` does, which panics if nothing reads stderr any more: a
+/// launcher that closes it must not end a server.
+macro_rules! note {
+    ($($line:tt)*) => { $crate::print::to_stderr(format_args!($($line)*)) };
+}
+pub(crate) use note;
+
+/// Writes a line to stderr, if anything reads it.
+pub(crate) fn to_stderr(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
 /// Writes to stdout. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn to_stdout(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();

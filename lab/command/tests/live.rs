@@ -24,6 +24,15 @@ struct Serving {
 
 impl Serving {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_and_read(arguments, true)
+    }
+
+    /// Starts a server whose stderr is closed after its greeting.
+    fn start_unread(arguments: &[&str]) -> Self {
+        Self::start_and_read(arguments, false)
+    }
+
+    fn start_and_read(arguments: &[&str], is_read: bool) -> Self {
         let mut program = program(&["serve", "--listen", "127.0.0.1:0", "--json"])
             .args(arguments)
             .stdout(Stdio::piped())
@@ -33,19 +42,23 @@ impl Serving {
         let mut stderr = BufReader::new(program.stderr.take().expect("piped"));
         let mut greeting = String::new();
         stderr.read_line(&mut greeting).expect("a greeting");
-        // It goes on talking, and nobody may close its mouth.
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        if is_read {
+            std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        }
         let words: Vec<&str> = greeting.split_whitespace().collect();
         let ["listening", "on", address, "fingerprint", pin] = words[..] else { panic!("{greeting}") };
         Self { program, address: address.trim_end_matches(',').into(), pin: pin.into() }
     }
 
     /// Runs a client of this server to its end.
+    fn try_visit(&self, command: &[&str]) -> Output {
+        let connecting = ["--connect", &self.address, "--pin", &self.pin];
+        program(command).args(connecting).output().expect("it starts")
+    }
+
+    /// The same, and it must succeed.
     fn visit(&self, command: &[&str]) -> Output {
-        let output = program(command)
-            .args(["--connect", &self.address, "--pin", &self.pin])
-            .output()
-            .expect("it starts");
+        let output = self.try_visit(command);
         assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
         output
     }
@@ -120,6 +133,32 @@ fn a_certificate_of_ones_own_is_trusted_and_browsers_come_on_the_same_port() {
     let summary = server.interrupt();
     assert_eq!(summary["joined"], 2, "{summary}");
     assert_eq!(summary["clients"][0]["transport"], "webtransport", "{summary}");
+}
+
+#[test]
+fn a_full_server_and_a_closed_stderr_are_told_honestly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let seen = folder.path().join("seen.parquet");
+    // Each client that comes and goes is a line on stderr, which nothing reads.
+    let mut server = Serving::start_unread(&["--clients-max", "1", "--threads", "2"]);
+    let all = server.try_visit(&["bots", "2", "--for", "3s", "--json"]);
+    let said = String::from_utf8_lossy(&all.stderr);
+    assert_eq!(all.status.code(), Some(2), "{said}");
+    assert!(said.contains("1 of 2 bots never joined"), "{said}");
+    let staying = program(&["bots", "1", "--for", "60s", "--json"])
+        .args(["--connect", &server.address, "--pin", &server.pin])
+        .stdout(Stdio::null())
+        .spawn();
+    let mut staying = staying.expect("it starts");
+    // The seat of the bot that left may be kept for it; either way there is no second one.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let watched = server.try_visit(&["record", path_text(&seen), "--for", "2s"]);
+    assert_eq!(watched.status.code(), Some(2), "{}", String::from_utf8_lossy(&watched.stderr));
+    assert!(!seen.exists(), "nothing was seen");
+    staying.kill().expect("it runs");
+    staying.wait().expect("it ends");
+    assert!(server.program.try_wait().expect("a status").is_none(), "the server goes on");
+    server.interrupt();
 }
 
 /// A lobby at work.

@@ -87,15 +87,15 @@ impl Arguments {
             || end.is_here(),
             |gateway| {
                 while let Some(problem) = client.poll_problem() {
-                    eprintln!("session: {problem}");
+                    print::note!("session: {problem}");
                 }
                 let is_connected = client.frame(|game| game.is_connected());
                 if is_connected != was_connected {
                     was_connected = is_connected;
-                    eprintln!("session: {}", if is_connected { "connected" } else { "not connected" });
+                    print::note!("session: {}", if is_connected { "connected" } else { "not connected" });
                 }
                 if !self.reporting.json {
-                    eprintln!("{}", line(gateway));
+                    print::note!("{}", line(gateway));
                 }
             },
         );
@@ -142,7 +142,7 @@ impl Arguments {
         let server = NetServer::builder(&exchange.protocol())
             .session(|config| exchange.set_up_server(config))
             .listen(address("--serve", listen)?)?;
-        eprintln!("session on {}\npin {}", server.address(), server.fingerprint());
+        print::note!("session on {}\npin {}", server.address(), server.fingerprint());
         Ok(Some(server))
     }
 }

@@ -60,7 +60,7 @@ impl Arguments {
                 serde_json::json!({"datagrams": count, "out": out.to_string()})
             ))?;
         }
-        eprintln!("{count} datagrams in {out}");
+        print::note!("{count} datagrams in {out}");
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -69,7 +69,7 @@ impl Arguments {
             socket.send(&self.renewed(&datagram.bytes))?;
             sent += 1;
         }
-        eprintln!("{sent} datagrams sent");
+        print::note!("{sent} datagrams sent");
         Ok(ExitCode::SUCCESS)
     }
 

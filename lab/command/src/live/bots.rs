@@ -62,7 +62,7 @@ Examples:
 An error is the distance in units between where a bot places another bot's tank and where that tank is. Only bots of
 one process are compared. A recording (--out) has the truth of all bots here, and where each of them places the
 others.
-Exit code: 0 done, 2 bad input, or no server answered.";
+Exit code: 0 done, 2 bad input, no server answered, or it had no room for every bot.";
 
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 /// How long a bot waits at the end for what it promised.
@@ -94,19 +94,25 @@ impl Arguments {
             summary["clock"] = clock;
         }
         let last_screen = as_screen(&bots, began);
-        let has_connected = bots.is_empty() || bots.iter().any(|bot| bot.client.status().connections > 0);
-        let problem = bots.iter().find_map(|bot| problem_in(bot.client.connection_state()));
+        // A server that is full answers, but gives no session.
+        let strangers = bots.iter().filter(|bot| !bot.has_joined);
+        let problem = strangers.clone().find_map(|bot| problem_in(bot.client.connection_state()));
+        let (strangers, all) = (strangers.count(), bots.len());
         for bot in bots {
             bot.client.leave(LEAVE_WITHIN);
         }
-        if !has_connected {
+        if strangers == all && all > 0 {
             journal.into_iter().for_each(TraceRecorder::discard);
             return Err(self.connecting.no_answer(problem));
         }
         let recorded = journal.map(TraceRecorder::finish).transpose();
         let said = if self.reporting.json { format!("{summary}\n") } else { last_screen };
         print::to_stdout(&said)?;
-        recorded?.iter().for_each(|line| eprintln!("{line}"));
+        recorded?.iter().for_each(|line| print::note!("{line}"));
+        if strangers > 0 {
+            let reason = self.connecting.no_answer(problem).0;
+            return Err(BadInput(format!("{strangers} of {all} bots never joined: {reason}")));
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -121,7 +127,8 @@ impl Arguments {
             ..NetClientConfig::new(self.connecting.trust()?)
         };
         let client = NetClient::connect(self.connecting.address()?, config, session)?;
-        Ok(BotClient { number, client, crew, errors: ErrorHistogram::default(), lost: 0, refused: 0 })
+        let errors = ErrorHistogram::default();
+        Ok(BotClient { number, client, crew, has_joined: false, errors, lost: 0, refused: 0 })
     }
 }
 
@@ -129,6 +136,8 @@ struct BotClient {
     number: u32,
     client: NetClient<Vec2>,
     crew: Option<TankPublisher>,
+    /// Whether it ever had a session.
+    has_joined: bool,
     errors: ErrorHistogram,
     lost: u32,
     refused: u32,
@@ -140,8 +149,9 @@ impl BotClient {
     }
 
     fn frame(&mut self) -> Result<(), BadInput> {
-        let Self { client, crew, lost, refused, .. } = self;
+        let Self { client, crew, has_joined, lost, refused, .. } = self;
         client.with_session(|session, now| {
+            *has_joined |= session.is_connected();
             while let Some(event) = session.poll_event() {
                 match event {
                     ClientEvent::SessionLost { .. } => {

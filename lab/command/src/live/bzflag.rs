@@ -104,7 +104,7 @@ impl Arguments {
         let proxy = RunningProxy::start(config).map_err(|error| {
             BadInput::of("--listen", &self.listen, &format!("{error}; choose another port"))
         })?;
-        eprintln!("listening on {}, passing on to {server}; Ctrl-C ends", proxy.address());
+        print::note!("listening on {}, passing on to {server}; Ctrl-C ends", proxy.address());
         self.watch(&proxy, recording, || end.is_here())
     }
 
@@ -129,7 +129,7 @@ impl Arguments {
             screen.draw(|| as_table(&proxy.players(), began.elapsed()));
         }
         if let Some(recording) = recording {
-            eprintln!("{}", recording.finish()?);
+            print::note!("{}", recording.finish()?);
         }
         let text = if self.reporting.json {
             format!("{}\n", as_json(&seen, began.elapsed()))

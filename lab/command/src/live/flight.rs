@@ -146,7 +146,7 @@ impl FlightRecorder {
             std::thread::spawn(move || {
                 runtime.block_on(async {
                     while signals.recv().await.is_some() {
-                        wish.store(true, Ordering::Relaxed)
+                        wish.store(true, Ordering::Relaxed);
                     }
                 });
             });

@@ -68,8 +68,8 @@ impl Arguments {
         config.limits.per_address_max = config.limits.per_address_max.max(2 * self.entries_per_address_max);
         let end = self.reporting.end()?;
         let lobby = LobbyServer::bind(config)?;
-        eprintln!("listening on {}, fingerprint {}", lobby.address(), lobby.fingerprint());
-        eprintln!("  fairpath servers --lobby {} --pin {}", lobby.address(), lobby.fingerprint());
+        print::note!("listening on {}, fingerprint {}", lobby.address(), lobby.fingerprint());
+        print::note!("  fairpath servers --lobby {} --pin {}", lobby.address(), lobby.fingerprint());
         let mut screen = StatusScreen::new();
         while !end.is_here() {
             screen.draw(|| as_screen(&lobby));
@@ -208,11 +208,11 @@ impl AnnouncedServer {
         if let Some((entry, seen)) = self.attendance.announced()
             && !std::mem::replace(&mut self.is_told, true)
         {
-            eprintln!("entry {} on the list of {}, which sees this server at {seen}", entry.0, self.at);
+            print::note!("entry {} on the list of {}, which sees this server at {seen}", entry.0, self.at);
         }
         let refusal = self.attendance.refusal();
         if let Some(refused) = refusal.filter(|_| self.refusal != refusal) {
-            eprintln!("the lobby at {} refused this server: {refused}", self.at);
+            print::note!("the lobby at {} refused this server: {refused}", self.at);
             self.refusal = refusal;
         }
     }

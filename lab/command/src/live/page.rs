@@ -9,7 +9,7 @@ use fairpath_page_server::{PageFile, PageServer};
 use serde_json::Value;
 
 use super::address;
-use crate::BadInput;
+use crate::{BadInput, print};
 
 /// A page for browsers.
 #[derive(Args, Clone, Debug)]
@@ -60,9 +60,9 @@ impl PageOptions {
                 _ => BadInput::of("--page", wished, &error.to_string()),
             })?;
         let url = format!("http://{}/", page.address());
-        eprintln!("the page is at {url}");
+        print::note!("the page is at {url}");
         if self.open && !open(&url) {
-            eprintln!("no browser could be opened: visit {url}");
+            print::note!("no browser could be opened: visit {url}");
         }
         Ok(Some(page))
     }

@@ -39,7 +39,7 @@ A watcher knows only what it receives: all its states are `placed`. To record th
 A recording is written as it goes: if the program is killed, every command reads NAME.parquet up to the last \
 seconds, and `fairpath lab join NAME.parquet` completes it. If the disk is full, the recording stops and what is \
 there is kept.
-Exit code: 0 done, 2 bad input, no server answered, or the recording stopped early.";
+Exit code: 0 done, 2 bad input, no server answered or had room, or the recording stopped early.";
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
@@ -60,7 +60,7 @@ impl Arguments {
                 while session.poll_event().is_some() {}
                 let (Some(both), Some(id)) = (session.clock_now(now), session.id()) else { return };
                 if session.is_connected() && known_as.replace(id) != Some(id) {
-                    eprintln!("connected as client {}", id.0);
+                    print::note!("connected as client {}", id.0);
                 }
                 journal.clock(both, session.clock_uncertainty(now));
                 let tanks: Vec<_> =
@@ -90,7 +90,8 @@ impl Arguments {
         });
         let status = client.status();
         drop(client);
-        if status.connections == 0 {
+        // A server that is full answers, but gives no session.
+        if known_as.is_none() {
             journal.discard();
             return Err(self.connecting.no_answer(problem_in(status.connection_state)));
         }
@@ -98,7 +99,7 @@ impl Arguments {
         if self.reporting.json {
             print::to_stdout(&format!("{summary}\n"))?;
         }
-        eprintln!("{written}");
+        print::note!("{written}");
         Ok(ExitCode::SUCCESS)
     }
 }

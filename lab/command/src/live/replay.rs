@@ -81,8 +81,8 @@ impl Arguments {
         let mut publisher = self.open()?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
-        eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
-        eprintln!(
+        print::note!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
+        print::note!(
             "  fairpath record again.parquet --connect {} --pin {}",
             server.address(),
             server.fingerprint()

@@ -163,8 +163,8 @@ impl Arguments {
         let notice = self.announcing.notice(self.game.name())?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
-        eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
-        eprintln!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
+        print::note!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
+        print::note!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
         let mut presence = notice.map(|notice| notice.post(&server)).transpose()?;
         // Lives until the end of this function: dropping it ends the page.
         let page = self.page.serve(&json!({
@@ -205,7 +205,7 @@ impl Arguments {
         server.shutdown(SHUTDOWN_WITHIN);
         let recorded = journal.map(TraceRecorder::finish).transpose();
         print::to_stdout(&said)?;
-        recorded?.iter().for_each(|line| eprintln!("{line}"));
+        recorded?.iter().for_each(|line| print::note!("{line}"));
         Ok(ExitCode::SUCCESS)
     }
 

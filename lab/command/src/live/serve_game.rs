@@ -50,8 +50,8 @@ pub(super) fn serve(game: GameChoice, options: GameServerOptions<'_>) -> Result<
 
 fn host<H: HostedGame>(game: H, options: GameServerOptions<'_>) -> Result<ExitCode, BadInput> {
     let server = bind(options.listen, options.identity, options.clients_max)?;
-    eprintln!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
-    eprintln!("  fairpath play {} --connect {} --pin {}", H::NAME, server.address(), server.fingerprint());
+    print::note!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
+    print::note!("  fairpath play {} --connect {} --pin {}", H::NAME, server.address(), server.fingerprint());
     let mut presence = options.notice.map(|notice| notice.post(&server)).transpose()?;
     let (mut room, screen) = (Room::new(game, options.seed), StatusScreen::none());
     while !(options.is_over)() {
