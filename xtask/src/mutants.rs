@@ -143,8 +143,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "paging: an object is announced without its first state",
         file: "crates/fairpath/src/session/server/object.rs",
-        right: "motion: motion.unwrap_or_default(),",
-        wrong: "motion: motion.map(|_| Vec::new()).unwrap_or_default(),",
+        right: "let generated_at = (!motion.is_empty()).then_some(newest.generated_at);",
+        wrong: "let (motion, generated_at) = (motion[..0].to_vec(), None);",
     },
     Mutant {
         name: "paging: only the first page is announced",

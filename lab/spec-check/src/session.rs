@@ -297,7 +297,7 @@ impl<'a> MessageReader<'a> {
 
     fn hello(&mut self) -> Result<(), Rejected> {
         let version = self.u8()?;
-        if version != 2 {
+        if version != 3 {
             return Err(Rejected("another version"));
         }
         let (dimensions, precision) = (self.u8()?, self.le(4)?);
