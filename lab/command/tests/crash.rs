@@ -268,7 +268,7 @@ fn saved_with_views_of(bots: usize, server: &mut Program) -> PathBuf {
         let path = saved(server, "asked for");
         let receivers = sorted(rows::<ReceiptRow>(&path, "receipts").iter().map(|row| row.receiver));
         let viewers = sorted(rows::<StateRow>(&path, STATES).iter().filter_map(|row| row.viewer));
-        // The server is viewer 0.
+        // The server is a viewer too.
         if receivers.len() == bots && viewers.len() == bots + 1 {
             return path;
         }

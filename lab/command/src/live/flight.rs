@@ -45,6 +45,8 @@ pub(super) struct KeepOptions {
 
 /// The longest time that is kept: ten minutes of ten tanks are 100 MB.
 const KEEP_MAX: Duration = Duration::from_secs(600);
+/// The viewer number of the server's own places: clients are numbered from zero.
+const SERVER: u32 = u32::MAX;
 /// States in memory, 136 bytes each. With more, the oldest seconds go first.
 const STATES_MAX: usize = 1 << 19;
 /// How often it is written where clients place tanks.
@@ -201,7 +203,8 @@ impl FlightRecorder {
                 self.note_vector(vector, t_us);
             }
             if let Some(state) = session.place(*object, now) {
-                self.push(stamped(StateRow::new(now, *object, StateKind::Placed, &state), Some(0)));
+                let row = StateRow::new(now, *object, StateKind::Placed, &state);
+                self.push(stamped(row, Some(SERVER)));
             }
         }
         self.entities.retain(|entity, _| tanks.contains(&EntityId(*entity)));
@@ -233,7 +236,7 @@ impl FlightRecorder {
         if let Some(row) = VectorRow::new(vector.generated_at, vector)
             && let Some(second) = self.seconds.back_mut()
         {
-            let (entity, life, viewer) = (row.entity, row.life, Some(0));
+            let (entity, life, viewer) = (row.entity, row.life, Some(SERVER));
             second.trace.vectors.push(VectorRow { t_us, generated_us, ..row });
             second.trace.followed.push(FollowedRow { t_us, viewer, entity, life, generated_us });
         }

@@ -20,7 +20,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::ChunkReader;
 
-use super::thrift::{self, Broken};
+use super::thrift::{self, Broken, Fields};
 use super::{Column, Table, TableError};
 
 /// Rows that are decoded at once: 64 Ki rows of sixteen columns are 8 MB.
@@ -173,7 +173,7 @@ fn footer_of(source: &impl ChunkReader) -> Result<Footer, TableError> {
     }
     let bytes = source.get_bytes(length - TAIL_BYTES - footer, footer as usize)?;
     let mut elements = 0;
-    let walked = thrift::walk(&bytes, |path, number| match path {
+    let walked = thrift::walk(&bytes, Fields::OfFooter, |path, number| match path {
         // The schema is the list in field 2. Each element has a name; groups have children.
         [2, 5] if !(0..=COLUMNS_MAX as i64).contains(&number) => Err(Broken),
         [2, _] => {
@@ -305,7 +305,7 @@ impl PageHeader {
     fn read(bytes: &[u8]) -> Result<(Self, u64), ParquetError> {
         let mut header =
             Self { kind: -1, unpacked: -1, packed: -1, values: -1, encoding: -1, levels: [-1; 2] };
-        let walked = thrift::walk(bytes, |path, number| {
+        let walked = thrift::walk(bytes, Fields::Any, |path, number| {
             match path {
                 [1] => header.kind = number,
                 [2] => header.unpacked = number,
