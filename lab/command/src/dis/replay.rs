@@ -9,8 +9,8 @@ use fairpath_dis::{capture, net};
 use fairpath_experiments::files;
 
 use super::{NetworkOptions, local};
-use crate::BadInput;
 use crate::live::EndCondition;
+use crate::{BadInput, print};
 
 /// Send a recording to a DIS network again
 #[derive(Args)]
