@@ -207,8 +207,8 @@ impl Tap<Vec2> for RecordingTap {
     fn on_client_streamed(&mut self, index: usize, now: SharedInstant, client: &mut Client<Vec2>) {
         let objects = client.objects().filter_map(|object| Some((object, client.handle(object)?)));
         let objects: BTreeMap<EntityId, ObjectHandle> = objects.collect();
-        // An object that left and entered again has another handle. A client's first session after a
-        // crash may give the same ones again.
+        // An object that left and entered again has another handle. A client's first session after
+        // a crash may give the same ones again.
         let now_known = KnownObjects { session: client.id(), objects };
         let before = std::mem::replace(&mut self.known[index], now_known);
         let KnownObjects { session, objects } = &self.known[index];

@@ -62,8 +62,8 @@ pub trait Tap<V: Planar>: Debug + Send {
     ) {
     }
 
-    /// A client has handled messages of the server's ordered stream, which wait until its clock is good
-    /// enough.
+    /// A client has handled messages of the server's ordered stream, which wait until its clock is
+    /// good enough.
     fn on_client_streamed(&mut self, _client: usize, _now: SharedInstant, _session: &mut Client<V>) {}
 }
 

@@ -166,7 +166,8 @@ fn no_object_starves_and_no_birth_is_lost_where_bytes_are_short() {
         let mut game = Game::new(seed, Box::new(Queued::by(order)), budget, balls, sparks, loss);
         // Announcements of 30 bytes have half of the rate; each ball is the fourth at the latest. A
         // copy has 20 bytes in a small datagram, motion has the other half; every eighth copy is of
-        // the object that has waited longest, and sparks are objects too. Losses cost as much again.
+        // the object that has waited longest, and sparks are objects too. Losses cost as much
+        // again.
         let half = 0.5 * f64::from(bytes_per_sec);
         let seen = balls as f64 + 0.7 * sparks + 3.0;
         let known_within = 4.0 * 30.0 * (seen + 1.0) / half;

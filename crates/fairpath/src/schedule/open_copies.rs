@@ -20,8 +20,8 @@ pub(super) struct OpenCopy {
     /// Whether the same DR vector was sent before, against loss.
     pub(super) is_repeat: bool,
     pub(super) sent_at: SharedInstant,
-    /// When it is expected to arrive: long ago if it counts as lost, never if datagrams' reports say
-    /// nothing about it.
+    /// When it is expected to arrive: long ago if it counts as lost, never if datagrams' reports
+    /// say nothing about it.
     expected: SharedInstant,
 }
 

@@ -24,10 +24,11 @@ pub(super) struct ByteBudget {
 
 impl ByteBudget {
     /// The part of the rate that streams may take while motion waits. Half: with a third, ships are
-    /// a fifth more accurate at half of broadcast's bytes, but a quarter of all bullets is not seen.
+    /// a fifth more accurate at half of broadcast's bytes, but a quarter of all bullets is not
+    /// seen.
     const STREAMS_SHARE: f64 = 0.5;
-    /// Least room for a datagram: below it, wait for more. 60 bytes are receipts and three or four DR
-    /// vectors. With 40 headers take so much that ships have a third more error at a fifth of
+    /// Least room for a datagram: below it, wait for more. 60 bytes are receipts and three or four
+    /// DR vectors. With 40 headers take so much that ships have a third more error at a fifth of
     /// broadcast's bytes, with 100 copies wait for each other and ships have half as much again.
     const SPEAK_BYTES: f64 = 60.0;
     /// How many seconds of births motion leaves in the bucket. A quarter: a burst of births leaves
@@ -120,8 +121,8 @@ impl ByteBudget {
         self.all.when(Self::SPEAK_BYTES + self.reserve(), now)
     }
 
-    /// A joiner's first objects come in a burst that does not last: no more than the rate of streams
-    /// counts. A budget with a tiny burst still has room for a datagram.
+    /// A joiner's first objects come in a burst that does not last: no more than the rate of
+    /// streams counts. A budget with a tiny burst still has room for a datagram.
     fn reserve(&self) -> f64 {
         let planned = self.planned.per_sec().min(self.streams.rate());
         (planned * Self::RESERVE_SECS).min(self.all.burst() - Self::SPEAK_BYTES).max(0.0)
@@ -184,8 +185,8 @@ struct Share {
     cost: MovingRate,
     /// Moving mean of the bytes of a DR vector, without its part of the header.
     vector_bytes: f64,
-    /// Moving mean of the bytes beside DR vectors in a datagram that has some: mostly receipts, which
-    /// every datagram repeats.
+    /// Moving mean of the bytes beside DR vectors in a datagram that has some: mostly receipts,
+    /// which every datagram repeats.
     other_bytes: f64,
     /// Moving mean of the bytes of an announcement.
     birth_bytes: f64,

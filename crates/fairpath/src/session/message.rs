@@ -127,8 +127,8 @@ pub struct Received {
 pub struct Confirmation {
     /// The messages that have arrived.
     pub received: Received,
-    /// When announcements with a motion arrived since the last confirmation, ascending by number. At
-    /// most [`ARRIVALS_MAX`].
+    /// When announcements with a motion arrived since the last confirmation, ascending by number.
+    /// At most [`ARRIVALS_MAX`].
     pub arrivals: Vec<AnnouncementArrival>,
 }
 

@@ -225,14 +225,14 @@ pub enum Delivery {
     Quickest,
 }
 
-/// Limit of the bytes sent to one peer: births, states, calls, receipts and motion together, without
-/// the headers of QUIC, UDP and IP.
+/// Limit of the bytes sent to one peer: births, states, calls, receipts and motion together,
+/// without the headers of QUIC, UDP and IP.
 ///
 /// Where it suffices, every update leaves at once. Where it does not, updates wait and leave in the
 /// order of the server's [`Queued`](crate::schedule::Queued) scheduler, each as the newest of its
-/// object. Births of objects leave at once, too, within half of the budget; beyond it they wait, the
-/// nearest first. Reliable calls, confirmations and removals never wait: what exceeds half of the
-/// budget of them is sent beyond it.
+/// object. Births of objects leave at once, too, within half of the budget; beyond it they wait,
+/// the nearest first. Reliable calls, confirmations and removals never wait: what exceeds half of
+/// the budget of them is sent beyond it.
 ///
 /// ```
 /// use fairpath::session::Budget;
@@ -245,8 +245,8 @@ pub enum Delivery {
 pub struct Budget {
     /// Sustained bytes per second. Default 32 000, a quarter of a megabit.
     ///
-    /// Too low: updates wait. Too high: the queue of a slow link delays everything. Sixteen tanks at
-    /// 20 updates a second and 10 bytes each take 3200.
+    /// Too low: updates wait. Too high: the queue of a slow link delays everything. Sixteen tanks
+    /// at 20 updates a second and 10 bytes each take 3200.
     pub bytes_per_sec: u32,
     /// Bytes at once. Default 4 000: three full datagrams. Must be at least one full datagram, or
     /// large messages never leave.

@@ -23,9 +23,9 @@ struct Ranked {
 }
 
 impl Urgent {
-    /// How often the copy that waits longest leaves, whatever its rank: every eighth. Then no object
-    /// waits for more than eight rounds over all objects of the peer. More often: the objects that
-    /// are far off get less. Less often: the bound becomes meaningless.
+    /// How often the copy that waits longest leaves, whatever its rank: every eighth. Then no
+    /// object waits for more than eight rounds over all objects of the peer. More often: the
+    /// objects that are far off get less. Less often: the bound becomes meaningless.
     const TURN: usize = 8;
 
     /// Moves the chosen departures to the front, as many as fit in a message of `bytes_max`, in the

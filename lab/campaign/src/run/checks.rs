@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use fairpath::State;
 use fairpath::number::EntityId;
-use fairpath::session::limits::PARENTS_MAX;
-use fairpath::session::{Client, ClientId, Party};
+use fairpath::session::{ClientId, Party};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::LinkConfig;
@@ -73,9 +72,6 @@ impl WorldRun<'_> {
             let Some((followed, state)) = client.followed(object).copied().zip(state) else { continue };
             self.digest.f64(state.position.x).f64(state.position.y);
             let carrier = match followed.parent {
-                // This client has attached the parent to the object, and does not know yet that the
-                // server refuses it: the object coasts.
-                Some(parent) if closes_circle(client, parent, object) => continue,
                 // Until the parent is known, or after it is gone, its riders coast or rest.
                 Some(parent) => match client.place(parent, local) {
                     Some(carrier) => Some(CarrierFrame::of(&carrier)),
@@ -243,10 +239,4 @@ impl WorldRun<'_> {
         let speed = if now < rests_since { 20.0 * libm::cos(secs + number as f64) } else { 0.0 };
         State::moving(Vec2::new(x, 10.0 * number as f64), Vec2::new(speed, 0.0))
     }
-}
-
-/// Whether a client takes `object` to be carried by `parent`, and `parent` by `object`.
-fn closes_circle(client: &Client<Vec2>, parent: EntityId, object: EntityId) -> bool {
-    let chain = std::iter::successors(Some(parent), |carrier| client.parent(*carrier));
-    chain.take(PARENTS_MAX).any(|carrier| carrier == object)
 }

@@ -198,9 +198,9 @@ impl<V: Planar> Server<V> {
     }
 
     /// Announcements that a client did not receive before its transport was lost are sent again,
-    /// with the newest DR vectors: the ledger begins a new page for each object, which knows no older
-    /// ones. An object whose parent is announced later keeps its motion, or the client could not
-    /// place it.
+    /// with the newest DR vectors: the ledger begins a new page for each object, which knows no
+    /// older ones. An object whose parent is announced later keeps its motion, or the client could
+    /// not place it.
     pub(super) fn renew_announcements(&mut self, client: ClientId, now: SharedInstant) {
         let Some(member) = self.members.get(&client) else { return };
         for object in member.channel.announced().collect::<Vec<_>>() {

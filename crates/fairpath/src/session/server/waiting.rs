@@ -27,8 +27,8 @@ impl Waiting {
     /// How long an order of announcement holds: objects move, and clients get their first object.
     const SORT_EVERY: Span = Span::from_secs(1);
 
-    /// How often the object that has waited longest is announced. Every second time, and most bullets
-    /// are announced shortly before they end.
+    /// How often the object that has waited longest is announced. Every second time, and most
+    /// bullets are announced shortly before they end.
     const LONGEST_EVERY: u32 = 4;
 
     pub(super) fn add(&mut self, object: EntityId) {

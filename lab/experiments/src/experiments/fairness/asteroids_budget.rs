@@ -275,7 +275,8 @@ fn settled_claims(results: &SeriesResults) -> [Claim; 2] {
     ]
 }
 
-/// Returns the largest ratio of an error within bytes to the deterministic budget's at the same bytes.
+/// Returns the largest ratio of an error within bytes to the deterministic budget's at the same
+/// bytes.
 fn excess(results: &SeriesResults, of: fn(&BudgetScore) -> f64) -> f64 {
     let ratios = results
         .in_bytes()
