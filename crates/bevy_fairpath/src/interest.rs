@@ -84,8 +84,7 @@ impl SharedAudiences {
 /// Tells scope and interceptor what has changed.
 pub(crate) fn collect_audiences(
     audiences: Res<SharedAudiences>,
-    clients: Query<&RemoteClient>,
-    ids: Query<&ReplicatedId>,
+    (clients, ids): (Query<&RemoteClient>, Query<&ReplicatedId>),
     changed: Query<(&ReplicatedId, &Audience), Or<(Changed<Audience>, Added<ReplicatedId>)>>,
     avatars: Query<(&ReplicatedId, &ControlledBy)>,
     claimable: Query<&ReplicatedId, (With<Claimable>, Or<(Added<Claimable>, Added<ReplicatedId>)>)>,
