@@ -91,7 +91,7 @@ fn two_servers_do_not_share_an_address_by_accident() {
         }
     }
     for threads in [0, NetServerConfig::THREADS_MAX + 1] {
-        let error = bind(any_port(), threads).err().expect("refused").to_string();
+        let error = bind(any_port(), threads).expect_err("refused").to_string();
         assert_eq!(error, format!("cannot serve with {threads} threads; choose 1 to 64"));
     }
     drop(first);
