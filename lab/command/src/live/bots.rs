@@ -71,8 +71,8 @@ const LEAVE_WITHIN: Duration = Duration::from_millis(500);
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
         let mut bots = (0..self.count).map(|index| self.bot(index)).collect::<Result<Vec<_>, _>>()?;
-        let mut journal = self.recording.begin("tanks-bots", self.seed)?;
         let end = self.reporting.end()?;
+        let mut journal = self.recording.begin("tanks-bots", self.seed)?;
         let began = Instant::now();
         let (mut pace, mut screen, mut sampled_at) = (FramePacer::new(), StatusScreen::new(), Instant::now());
         while !end.is_here() && !bots.iter().all(BotClient::is_over) {

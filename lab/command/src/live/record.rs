@@ -43,7 +43,6 @@ Exit code: 0 done, 2 bad input, no server answered or had room, or the recording
 
 impl Arguments {
     pub(crate) fn execute(self) -> Result<ExitCode, BadInput> {
-        let mut journal = TraceRecorder::begin(&self.out, &self.stamping, "tanks-seen", 0)?;
         let session = Client::new(self.telling.client()?, unguessable_random());
         let config = NetClientConfig {
             server_name: self.connecting.name.clone(),
@@ -52,6 +51,8 @@ impl Arguments {
         let client: NetClient<fairpath::vector::Vec2> =
             NetClient::connect(self.connecting.address()?, config, session)?;
         let end = self.reporting.end()?;
+        // Begun last: what is wrong before leaves no recording behind.
+        let mut journal = TraceRecorder::begin(&self.out, &self.stamping, "tanks-seen", 0)?;
         let (mut pace, mut screen, mut count, mut known_as) =
             (FramePacer::new(), StatusScreen::new(), 0u64, None);
         let is_over = || matches!(client.connection_state(), ConnectionState::Over(_));

@@ -158,11 +158,12 @@ impl Arguments {
             return self.execute_online();
         }
         let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
-        let mut journal = self.recording.begin("tanks-server", self.seed)?;
         let mut flight = self.keeping.begin(self.seed, self.telling.dispatcher().horizon)?;
         let notice = self.announcing.notice(self.game.name())?;
         let server = self.bind()?;
         let end = self.reporting.end()?;
+        // Begun last: what is wrong before leaves no recording behind.
+        let mut journal = self.recording.begin("tanks-server", self.seed)?;
         print::note!("listening on {}, fingerprint {}", server.address(), server.fingerprint());
         print::note!("  fairpath bots --connect {} --pin {}", server.address(), server.fingerprint());
         let mut presence = notice.map(|notice| notice.post(&server)).transpose()?;
