@@ -78,7 +78,7 @@ pub struct OutputFile {
 
 /// Reads a recording in any format; the content decides which. Beside text `NAME.csv[.gz]`,
 /// `NAME.breaks.csv[.gz]` and for a trace `NAME.metadata.csv[.gz]` are read too. A recording that
-/// was interrupted is read from its [segments](crate::segments).
+/// was interrupted is read from its [segments].
 pub fn open_recording(path: &Path) -> Result<Recorded, OpenError> {
     let budget = Budget::default();
     match segments::folder_beside(path) {
