@@ -102,7 +102,7 @@ mod tests {
             .map(|sample| {
                 let secs = f64::from(sample) * 0.05;
                 let row = |viewer| {
-                    format!("{},7,0,placed,{viewer},{},0,0,4,0,0,1,0,0,0,0\n", secs * 1e6, 4.0 * secs)
+                    format!("{},7,0,placed,{viewer},{},0,0,4,0,0,1,0,0,0,0\n", sample * 50_000, 4.0 * secs)
                 };
                 row(0) + &row(3)
             })
