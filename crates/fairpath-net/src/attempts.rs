@@ -1,10 +1,10 @@
 //! Attempts to connect that were given up fall silent.
 //!
 //! QUIC answers every packet that still arrives for a connection that was dropped in the middle of
-//! its handshake with a close. A server that was stopped for a while answers every first packet that
-//! waited in its socket with a Retry. Each of these Retries would be answered with a close, and each
-//! close, which comes from an address that is not proven, with another Retry. So the socket drops
-//! all packets of attempts that were given up, in both directions.
+//! its handshake with a close. A server that was stopped for a while answers every first packet
+//! that waited in its socket with a Retry. Each of these Retries would be answered with a close,
+//! and each close, which comes from an address that is not proven, with another Retry. So the
+//! socket drops all packets of attempts that were given up, in both directions.
 
 use std::collections::VecDeque;
 

@@ -63,7 +63,8 @@ pub struct Written {
     pub states: u64,
 }
 
-/// Writes segments of a trace on a thread of its own, so that a game's frame never waits for a disk.
+/// Writes segments of a trace on a thread of its own, so that a game's frame never waits for a
+/// disk.
 #[derive(Debug)]
 pub struct SegmentRecorder {
     out: PathBuf,
@@ -432,8 +433,8 @@ impl Sink {
     }
 }
 
-/// Reads one table of a recording, whether it is complete or was interrupted. Empty if the recording
-/// has no such table.
+/// Reads one table of a recording, whether it is complete or was interrupted. Empty if the
+/// recording has no such table.
 pub fn read_table<R: TraceRow + Clone>(out: &Path, table: &str, budget: &Budget) -> Result<Vec<R>, String> {
     let mut rows = Vec::new();
     read_batches(out, table, budget, |batch: &[R]| {

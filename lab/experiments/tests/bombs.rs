@@ -1,6 +1,6 @@
-//! Goal: no file makes a reader take more than 512 MiB or run without end. Method: files that unpack
-//! to far more than they are, and a thousand mutants of an honest file of each kind, read in a
-//! process that the system kills at 512 MiB.
+//! Goal: no file makes a reader take more than 512 MiB or run without end. Method: files that
+//! unpack to far more than they are, and a thousand mutants of an honest file of each kind, read in
+//! a process that the system kills at 512 MiB.
 //!
 //! `FAIRPATH_BOMBS=FOLDER cargo nextest run -p fairpath-experiments bombs` also writes the bombs to
 //! a folder, to throw them at another program.

@@ -1,6 +1,6 @@
-//! Goal: a recording that is written in segments is the same as one that is written at once, and one
-//! that is interrupted anywhere is read up to its last closed segment. Method: folders as a process
-//! leaves them.
+//! Goal: a recording that is written in segments is the same as one that is written at once, and
+//! one that is interrupted anywhere is read up to its last closed segment. Method: folders as a
+//! process leaves them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

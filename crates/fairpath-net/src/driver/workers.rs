@@ -26,6 +26,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// The only thread of a server.
+    #[cfg(any(feature = "lobby", test))]
     pub(crate) const ALONE: Self = Self { nth: 0, count: 1 };
 
     /// The threads of a server, in order.

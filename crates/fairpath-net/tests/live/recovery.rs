@@ -1,6 +1,6 @@
-//! Goal: clients of a server that answers nothing for seconds come back without a storm. Method: the
-//! middleman delays first packets until the attempts that sent them are given up. Then the server
-//! answers each of them with a Retry.
+//! Goal: clients of a server that answers nothing for seconds come back without a storm. Method:
+//! the middleman delays first packets until the attempts that sent them are given up. Then the
+//! server answers each of them with a Retry.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Goal: several threads of a server serve one world. Method: many clients, which the system spreads
-//! over the threads, that see each other, change their addresses, leave, and come back.
+//! Goal: several threads of a server serve one world. Method: many clients, which the system
+//! spreads over the threads, that see each other, change their addresses, leave, and come back.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Records what a process sees, as a trace that the laboratory reads.
 //!
-//! It is written as it goes, in [segments](fairpath_experiments::segments): a process that is killed
-//! leaves a recording, and hours take no more memory than seconds.
+//! It is written as it goes, in [segments](fairpath_experiments::segments): a process that is
+//! killed leaves a recording, and hours take no more memory than seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;

@@ -23,7 +23,8 @@ pub enum EtherealError {
 /// What is kept of a player at a tick: body, truth, input, condition, and a moment of its path.
 const TICK_BYTES: u64 =
     (size_of::<Body>() + 2 * size_of::<Vec2>() + size_of::<Condition>()) as u64 + size_of::<Moment>() as u64;
-/// Arrays that double when they are full have up to twice the room, and three times while they grow.
+/// Arrays that double when they are full have up to twice the room, and three times while they
+/// grow.
 const GROWTH: u64 = 2;
 
 impl Play {

@@ -31,8 +31,8 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 /// in memory. Smaller groups compress worse, larger ones keep a reader from skipping.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// The longest word of a table. Ours name kinds of rows; a dictionary makes a word of megabytes cost
-/// nothing in the file, and its length again in every row that is read.
+/// The longest word of a table. Ours name kinds of rows; a dictionary makes a word of megabytes
+/// cost nothing in the file, and its length again in every row that is read.
 const WORD_BYTES_MAX: usize = 256;
 
 /// Columns of equal length, in order, and notes about them.

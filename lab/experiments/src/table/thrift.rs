@@ -22,8 +22,8 @@ const STRUCT: u8 = 12;
 /// A list; with the type of its elements, if it has any.
 const LIST: u8 = 0x90;
 
-/// The fields of a footer, by the numbers that lead to them, with their types: those of the format's
-/// definition, without encryption and without logical types that no table here has.
+/// The fields of a footer, by the numbers that lead to them, with their types: those of the
+/// format's definition, without encryption and without logical types that no table here has.
 const FOOTER_FIELDS: &[(&[i16], u8)] = &[
     (&[1], I32),
     (&[2], LIST | STRUCT),
@@ -278,8 +278,8 @@ mod tests {
         }
     }
 
-    /// The fuzzer found a footer whose sixth field, a text, had the type of a byte: the walk went on
-    /// at another place than the parquet crate, which found other rows and lengths there.
+    /// The fuzzer found a footer whose sixth field, a text, had the type of a byte: the walk went
+    /// on at another place than the parquet crate, which found other rows and lengths there.
     #[test]
     fn a_footer_has_its_own_fields_and_types() {
         let footer = |bytes: &[u8]| walk(bytes, Fields::OfFooter, |_, _| Ok(())).map(|walked| walked.length);
