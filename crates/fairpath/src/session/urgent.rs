@@ -1,5 +1,7 @@
 //! Which copies a datagram carries if not all fit.
 
+use std::cmp::Reverse;
+
 use crate::dr_vector::DrVector;
 use crate::schedule::{Departure, Dispatcher};
 use crate::time::Span;
@@ -13,6 +15,8 @@ pub(super) struct Urgent {
     /// Copies chosen since one was last chosen by its waiting time.
     since_oldest: usize,
     ranked: Vec<Ranked>,
+    /// The places of `ranked`, those that wait longest first.
+    oldest: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +24,7 @@ struct Ranked {
     rank: f64,
     silence: Span,
     departure: Departure,
+    is_chosen: bool,
 }
 
 impl Urgent {
@@ -58,21 +63,24 @@ impl Urgent {
         self.ranked.clear();
         self.ranked.extend(departures.iter().map(|departure| {
             let (rank, silence) = dispatcher.rank(departure, header.sent_at);
-            Ranked { rank, silence, departure: *departure }
+            Ranked { rank, silence, departure: *departure, is_chosen: false }
         }));
         self.ranked.sort_by(|one, other| other.rank.total_cmp(&one.rank));
+        let Self { ranked, oldest, .. } = self;
+        oldest.clear();
+        oldest.extend(0..ranked.len());
+        oldest.sort_by_key(|at| (Reverse(ranked[*at].silence), *at));
+        // Both orders are walked once: with tens of thousands of objects a search for each turn
+        // would take minutes.
+        let (mut by_rank, mut by_silence) = (0..ranked.len(), oldest.iter().copied());
         departures.clear();
-        let mut left = &mut self.ranked[..];
         for place in self.since_oldest + 1.. {
+            let is_left = |at: &usize| !ranked[*at].is_chosen;
             let is_turn = place % Self::TURN == 0;
-            if is_turn
-                && let Some(oldest) = (0..left.len()).max_by_key(|at| (left[*at].silence, usize::MAX - at))
-            {
-                left[..=oldest].rotate_right(1);
-            }
-            let Some((next, rest)) = left.split_first_mut() else { return };
-            departures.push(next.departure);
-            left = rest;
+            let next = if is_turn { by_silence.find(is_left) } else { by_rank.find(is_left) };
+            let Some(next) = next else { return };
+            ranked[next].is_chosen = true;
+            departures.push(ranked[next].departure);
         }
     }
 }
