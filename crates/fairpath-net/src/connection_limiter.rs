@@ -133,7 +133,7 @@ impl AddressRecord {
 /// Limits how many first packets of one address are answered in a second.
 ///
 /// These addresses are not proven: anybody can claim any. So nothing is kept for an address. It is
-/// counted in one of a fixed number of places, which nobody else can predict. Addresses that share
+/// counted in one of a fixed number of places, which no client can predict. Addresses that share
 /// a place share its limit, for a second at most.
 #[derive(Debug)]
 pub(crate) struct RetryLimiter {

@@ -384,6 +384,10 @@ impl<V: Planar, P: Port> Driver<V, P> {
         let reasons = self.waker().take();
         // The game or another thread may have something for these connections.
         self.is_session_due |= reasons.has(WakeReason::Game) || reasons.has(WakeReason::Session);
+        if reasons.has(WakeReason::Session) {
+            // Clients of this thread wait for data of another thread's clients.
+            self.urgent_at = Some(Instant::now());
+        }
         if !reasons.has(WakeReason::Game) {
             return;
         }

@@ -15,7 +15,7 @@ pub(super) struct Urgent {
     /// Copies chosen since one was last chosen by its waiting time.
     since_oldest: usize,
     ranked: Vec<Ranked>,
-    /// The places of `ranked`, those that wait longest first.
+    /// The indices of `ranked`. The copy that has waited longest is first.
     oldest: Vec<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Urgent {
         fitting
     }
 
-    /// Sorts by rank, with those that wait longest in between.
+    /// Sorts copies by rank. In every eighth place is the copy that has waited longest.
     fn sort<V: Planar>(
         &mut self,
         departures: &mut Vec<Departure>,
