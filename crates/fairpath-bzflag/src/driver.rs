@@ -415,11 +415,15 @@ impl Driver {
                         self.close(client);
                     }
                 }
-                // A datagram that cannot be sent now is lost, as any datagram may be.
-                (Channel::Datagram, End::Server) => drop(connection.server_udp.try_send(&bytes)),
+                // A datagram for which the kernel has no room is lost, as any datagram may be. tokio's
+                // own calls also refuse those that come before tokio has seen the new socket ready,
+                // and a client asks for its link only once.
+                (Channel::Datagram, End::Server) => {
+                    let _ = SockRef::from(&*connection.server_udp).send(&bytes);
+                }
                 (Channel::Datagram, End::Client) => {
                     if let Some((address, _)) = connection.client_udp {
-                        let _ = self.front.try_send_to(&bytes, address);
+                        let _ = SockRef::from(&*self.front).send_to(&bytes, &address.into());
                     }
                 }
             }

@@ -1,8 +1,8 @@
 //! Starts the real programs: `bzfs`, `bzflag` under Xvfb, and `fairpath`.
 
 use std::fs;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -58,12 +58,12 @@ pub fn free_address() -> io::Result<SocketAddr> {
     }
 }
 
-/// Waits until a TCP connection to this address is accepted.
-pub fn await_listening(address: SocketAddr, patience: Duration) -> io::Result<()> {
+/// Waits until a TCP connection to this address is accepted, and returns it.
+pub fn await_listening(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     let end = Instant::now() + patience;
     loop {
-        match std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)) {
-            Ok(_) => return Ok(()),
+        match TcpStream::connect_timeout(&address, Duration::from_secs(1)) {
+            Ok(stream) => return Ok(stream),
             Err(error) if Instant::now() > end => return Err(error),
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
@@ -77,8 +77,19 @@ pub fn bzfs(options: &[&str]) -> io::Result<(Running, SocketAddr)> {
     let mut command = Command::new(program);
     command.args(["-i", "127.0.0.1", "-p", &address.port().to_string(), "-a", "0", "0"]).args(options);
     let running = Running::start(&mut command)?;
-    await_listening(address, Duration::from_secs(20))?;
+    await_bzfs(address, Duration::from_secs(20))?;
     Ok((running, address))
+}
+
+/// Waits until `bzfs` serves at this address, and has forgotten who asked. While it remembers a
+/// connection that said nothing, it takes the first link request from the same host for that one's,
+/// and the player that asked gets no datagrams.
+fn await_bzfs(address: SocketAddr, patience: Duration) -> io::Result<()> {
+    let mut stream = await_listening(address, patience)?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.write_all(b"BZFLAG\r\n\r\n")?;
+    stream.shutdown(Shutdown::Write)?;
+    stream.read_to_end(&mut Vec::new()).map(drop)
 }
 
 fn missing(program: &str, package: &str) -> io::Error {
