@@ -415,9 +415,9 @@ impl Driver {
                         self.close(client);
                     }
                 }
-                // A datagram for which the kernel has no room is lost, as any datagram may be. tokio's
-                // own calls also refuse those that come before tokio has seen the new socket ready,
-                // and a client asks for its link only once.
+                // A datagram for which the kernel has no room is lost, as any datagram may be.
+                // tokio's own calls also refuse those that come before tokio has seen the new
+                // socket ready, and a client asks for its link only once.
                 (Channel::Datagram, End::Server) => {
                     let _ = SockRef::from(&*connection.server_udp).send(&bytes);
                 }
