@@ -424,6 +424,29 @@ fn a_server_moves_what_it_owns_on_a_parent_and_learns_of_mistakes() {
 }
 
 #[test]
+fn what_coasts_in_a_circle_of_parents_lands_when_its_owner_breaks_the_circle() {
+    let mut deck = Deck::new(false);
+    let rider = deck.rider;
+    let now = deck.world.now();
+    let at = |x| State { position: Vec2::new(x, 0.0), ..State::default() };
+    let ball = deck.world.server.create(BALL, b"", now).expect("room");
+    deck.world.server.observe(ball, Observation::Moved(at(50.0)), now).expect("finite");
+    deck.run(1.0, |deck, now| deck.walk_beside(now));
+    // In the same moment each attaches its object to the other's.
+    let now = deck.world.now();
+    deck.world.server.attach(ball, Some(rider)).expect("it exists");
+    deck.world.server.observe(ball, Observation::Moved(at(2.0)), now).expect("finite");
+    deck.world.client(WALKER).attach(rider, Some(ball)).expect("its own");
+    deck.run(1.0, |deck, _| deck.observe_rider(at(3.0)).expect("no circle that it knows of"));
+    let refused = ClientEvent::Refused { object: rider, refusal: Refusal::BadParent };
+    assert!(client_events(&mut deck.world, WALKER).contains(&refused));
+    deck.world.client(WALKER).attach(rider, None).expect("its own");
+    deck.observe_rider(at(7.0)).expect("on firm ground");
+    let (walker, local) = deck.world.client_now(WALKER);
+    assert_eq!(walker.place(ball, local).map(|state| state.position), Some(Vec2::new(9.0, 0.0)));
+}
+
+#[test]
 fn a_client_that_sees_a_rider_sees_its_carriers_and_scopes_measure_in_the_world() {
     let server = server(1).with_scope(Within { enter: 50.0, leave: 60.0 });
     let mut world: World = SessionWorld::new(1, LinkConfig::default(), server, vec![client(0)]);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use fairpath::State;
 use fairpath::number::EntityId;
-use fairpath::session::{ClientId, Party};
+use fairpath::session::limits::PARENTS_MAX;
+use fairpath::session::{Client, ClientId, Party};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 use fairpath_sim::LinkConfig;
@@ -71,6 +72,9 @@ impl WorldRun<'_> {
             });
             let Some((followed, state)) = client.followed(object).copied().zip(state) else { continue };
             self.digest.f64(state.position.x).f64(state.position.y);
+            if is_in_a_circle(client, object) {
+                continue;
+            }
             let carrier = match followed.parent {
                 // Until the parent is known, or after it is gone, its riders coast or rest.
                 Some(parent) => match client.place(parent, local) {
@@ -239,4 +243,12 @@ impl WorldRun<'_> {
         let speed = if now < rests_since { 20.0 * libm::cos(secs + number as f64) } else { 0.0 };
         State::moving(Vec2::new(x, 10.0 * number as f64), Vec2::new(speed, 0.0))
     }
+}
+
+/// Whether an object carries its own carrier, as this client sees it: the client has attached an
+/// object of its own to one that the server has attached to this one meanwhile. The server refuses
+/// that, and until the game has attached its object elsewhere both coast.
+fn is_in_a_circle(client: &Client<Vec2>, object: EntityId) -> bool {
+    let parents = std::iter::successors(client.parent(object), |parent| client.parent(*parent));
+    parents.take(PARENTS_MAX + 1).any(|ancestor| ancestor == object)
 }

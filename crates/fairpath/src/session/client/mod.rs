@@ -340,7 +340,10 @@ impl<V: Planar> Client<V> {
         mine.observed_at = Some(at);
         if let Some(export) = export {
             let class = mine.class;
-            self.follow_parent(object, export.vector.parent);
+            if self.follow_parent(object, export.vector.parent) {
+                // What coasts may have waited for the end of a circle of parents.
+                self.land_adrift(Now { local: now, shared });
+            }
             let is_new = self.dispatcher.newest(object).is_none();
             self.dispatcher.on_generated(&export.vector, export.reason, shared);
             if is_new {
