@@ -1,9 +1,12 @@
-//! Limits how many connections one address has, and how fast it opens more.
+//! Admits connections: how many one address has, how fast it opens more, and who must prove its
+//! address first.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
+
+use crate::server::AdmissionStatistics;
 
 /// Limits of connections by address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,73 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { per_address_max: 64, per_address_per_sec: 20, per_address_burst: 128, handshakes_max: 128 }
+    }
+}
+
+/// Decides about new connections, and counts those that it did not admit.
+#[derive(Debug)]
+pub(crate) struct Admissions {
+    limiter: ConnectionLimiter,
+    retries: RetryLimiter,
+    statistics: AdmissionStatistics,
+}
+
+/// What to do with a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Ask the client to prove its address.
+    Retry,
+    /// Do not answer: it was asked too often, and has proven nothing.
+    Ignore,
+    Refuse,
+    Accept,
+}
+
+impl Admissions {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            retries: RetryLimiter::new(&limits),
+            limiter: ConnectionLimiter::new(limits),
+            statistics: AdmissionStatistics::default(),
+        }
+    }
+
+    /// Decides whether a connection may start its handshake, and counts it.
+    pub(crate) fn admit(&mut self, address: IpAddr, is_proven: bool, now: Instant) -> Verdict {
+        if !is_proven {
+            let is_asked = self.retries.take(address, now);
+            self.statistics.retried += u64::from(is_asked);
+            self.statistics.ignored += u64::from(!is_asked);
+            return if is_asked { Verdict::Retry } else { Verdict::Ignore };
+        }
+        if self.limiter.admit(address, now) { Verdict::Accept } else { self.refuse() }
+    }
+
+    /// Counts a connection that is refused for another reason than the limits.
+    pub(crate) fn refuse(&mut self) -> Verdict {
+        self.statistics.refused += 1;
+        Verdict::Refuse
+    }
+
+    /// The handshake and the greeting of an accepted connection are over, or have failed.
+    pub(crate) fn on_handshake_over(&mut self, address: IpAddr, has_failed: bool) {
+        self.limiter.on_handshake_over(address);
+        self.statistics.failed += u64::from(has_failed);
+    }
+
+    /// A connection was closed because the client broke the protocol.
+    pub(crate) fn on_thrown_out(&mut self, address: IpAddr) {
+        self.statistics.thrown_out += 1;
+        self.limiter.on_thrown_out(address);
+    }
+
+    /// An accepted connection is gone.
+    pub(crate) fn on_gone(&mut self, address: IpAddr) {
+        self.limiter.on_gone(address);
+    }
+
+    pub(crate) fn statistics(&self) -> AdmissionStatistics {
+        self.statistics
     }
 }
 

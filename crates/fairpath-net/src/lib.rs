@@ -35,6 +35,7 @@ pub mod middleman;
 mod monitor;
 mod pace;
 mod problem;
+mod proven;
 #[cfg(feature = "peer")]
 mod quinn_server;
 pub mod sealed;

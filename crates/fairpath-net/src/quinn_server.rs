@@ -15,11 +15,12 @@ use tokio::task::JoinError;
 
 use crate::background::{CHECK_EVERY, CLOSE_WITHIN};
 use crate::connection::{Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, listen};
+use crate::connection_limiter::Verdict;
 use crate::identity::{Fingerprint, unguessable};
 use crate::lock;
 use crate::pace::{Pause, pause};
 use crate::sender::{PeerSender, SendProgress, ServerOutbound};
-use crate::served::{LinkStatus, ServedSession, Verdict};
+use crate::served::{LinkStatus, ServedSession};
 use crate::server::{EndedConnection, PeerStatus};
 
 /// A session, and the tasks that send for it.

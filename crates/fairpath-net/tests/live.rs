@@ -5,6 +5,8 @@
 
 #[path = "live/access.rs"]
 mod access;
+#[path = "live/addresses.rs"]
+mod addresses;
 #[path = "live/admission.rs"]
 mod admission;
 #[path = "live/arena.rs"]

@@ -5,7 +5,7 @@ mod browser;
 mod farewell;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -29,6 +29,7 @@ use crate::connection::{
 };
 use crate::identity::unguessable;
 use crate::problem::ConnectionProblem;
+use crate::proven::ClientAddress;
 use crate::sealed::{ControlDatagram, DelayRise};
 use crate::sender::{Departures, Outbound, ServerOutbound};
 use crate::served::{LinkStatus, Served, ServedSession};
@@ -44,6 +45,8 @@ pub(super) struct Peer {
     web: Option<Box<Web>>,
     /// The address that the limiter counts this connection under. The client may move.
     counted_as: IpAddr,
+    /// Where the client is, and where it claims to be.
+    pub(super) address: ClientAddress,
     stage: Stage,
     /// Free space in QUIC's datagram buffer while no datagram waits in it.
     empty_buffer_space: usize,
@@ -124,11 +127,11 @@ enum Carrier {
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 
 impl Peer {
-    /// A connection whose handshake begins.
+    /// A connection whose handshake begins. The address that it comes from is proven.
     pub(super) fn new(
         mut connection: Connection,
         handle: ConnectionHandle,
-        counted_as: IpAddr,
+        from: SocketAddr,
         now: Instant,
     ) -> Self {
         let greeting_until = now + Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
@@ -138,7 +141,8 @@ impl Peer {
             handle,
             #[cfg(feature = "web")]
             web: None,
-            counted_as,
+            counted_as: from.ip(),
+            address: ClientAddress::proven(from),
             stage: Stage::Greeting(greeting_until),
             handed_at: None,
             is_held_back: false,
@@ -215,8 +219,6 @@ impl Peer {
         shared: &ServedSession<V>,
         now: Instant,
     ) {
-        // Not the current address, which may be another's: QUIC moves a connection before the new
-        // address is proven.
         shared.on_thrown_out(self.counted_as);
         self.close(reason, shared, now);
     }
@@ -227,7 +229,7 @@ impl Peer {
             Stage::Greeting(_) => shared.on_handshake_over(self.counted_as, true),
             Stage::Session(link) => {
                 if let Some(client) = link.client {
-                    let address = self.connection.remote_address();
+                    let address = self.address.current();
                     shared.push_ended(EndedConnection { client, address, problem });
                 }
             }
@@ -238,7 +240,7 @@ impl Peer {
 
     pub(super) fn status(&self) -> LinkStatus {
         LinkStatus {
-            address: self.connection.remote_address(),
+            address: self.address.current(),
             fingerprint: proven_fingerprint(self.connection.crypto_session().peer_identity()),
             #[cfg(feature = "web")]
             transport: if self.web.is_some() { Transport::WebTransport } else { Transport::Quic },
@@ -735,7 +737,7 @@ impl Peer {
             }
         }
         if self.is_quic_due {
-            let transmit = self.connection.poll_transmit(now, 1, packet);
+            let transmit = self.poll_quic(now, packet);
             self.is_quic_due = transmit.is_some();
             self.quic_deadline = self.connection.poll_timeout();
             if let (Some(farewell), Some(transmit)) = (&mut self.farewell, &transmit) {
@@ -743,7 +745,25 @@ impl Peer {
             }
             return transmit;
         }
-        self.farewell.as_mut()?.poll_transmit(now, packet)
+        let transmit = self.farewell.as_mut()?.poll_transmit(now, packet)?;
+        self.address.may_send(transmit.destination, transmit.size).then_some(transmit)
+    }
+
+    /// Makes QUIC's next packet. Packets that are too much for an unproven address are dropped,
+    /// which QUIC takes for loss.
+    fn poll_quic(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<Transmit> {
+        loop {
+            let remote = self.connection.remote_address();
+            let before = (!self.address.is_proven(remote)).then(|| Challenges::of(&self.connection));
+            let transmit = self.connection.poll_transmit(now, 1, packet)?;
+            if before.is_some_and(|before| before.are_over(&self.connection, &transmit, packet)) {
+                self.address.prove(remote);
+            }
+            if self.address.may_send(transmit.destination, transmit.size) {
+                return Some(transmit);
+            }
+            packet.clear();
+        }
     }
 
     /// After packets were made: whether the last datagram is in one of them.
@@ -766,6 +786,33 @@ impl Peer {
         self.is_datagram_in_quic = false;
         let is_held_back = std::mem::take(&mut self.is_held_back);
         self.departures.count(now.saturating_duration_since(handed_at), is_held_back);
+    }
+}
+
+/// Tells when QUIC has proven the address that a connection has moved to, which it does not say.
+/// Until then it puts a challenge into every packet for that address, but into some that it makes
+/// elsewhere.
+#[derive(Clone, Copy, Debug)]
+struct Challenges {
+    sent: u64,
+    /// Packets that search for the path's largest packet have none.
+    probes: u64,
+}
+
+impl Challenges {
+    fn of(connection: &Connection) -> Self {
+        let stats = connection.stats();
+        Self { sent: stats.frame_tx.path_challenge, probes: stats.path.sent_plpmtud_probes }
+    }
+
+    /// Whether this packet, made since, would have a challenge if the address were not proven.
+    fn are_over(self, connection: &Connection, transmit: &Transmit, packet: &[u8]) -> bool {
+        let now = Self::of(connection);
+        let is_of_session = packet.first().is_some_and(|first| first & 0x80 == 0);
+        is_of_session
+            && !connection.is_closed()
+            && transmit.destination == connection.remote_address()
+            && (now.sent, now.probes) == (self.sent, self.probes)
     }
 }
 

@@ -19,7 +19,7 @@ use super::{ALPN_LOBBY, transport_config};
 use crate::background::{Background, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::connection::proven_fingerprint;
-use crate::connection_limiter::{ConnectionLimiter, Limits};
+use crate::connection_limiter::{Admissions, Limits, Verdict};
 use crate::endpoint::{open_endpoint, quic_server_config};
 use crate::identity::client_certificates::ClientCertificates;
 use crate::identity::{Fingerprint, Identity};
@@ -120,6 +120,7 @@ impl LobbyServer {
             entries: inner.registry.len(),
             connections: inner.clients.len(),
             relays: inner.relayed(),
+            admission: inner.admissions.statistics(),
             ..inner.statistics
         }
     }
@@ -136,7 +137,7 @@ struct SharedLobby {
 #[derive(Debug)]
 struct LobbyInner {
     registry: Registry,
-    limiter: ConnectionLimiter,
+    admissions: Admissions,
     clients: BTreeMap<u64, LobbyClient>,
     next_client: u64,
     /// Pairs that were introduced, the lower fingerprint first.
@@ -184,7 +185,7 @@ impl SharedLobby {
     fn new(config: &LobbyConfig) -> Self {
         let inner = LobbyInner {
             registry: Registry::new(config.lobby_limits),
-            limiter: ConnectionLimiter::new(config.limits),
+            admissions: Admissions::new(config.limits),
             clients: BTreeMap::new(),
             next_client: 0,
             introductions: BTreeMap::new(),
@@ -248,7 +249,7 @@ impl SharedLobby {
                 return Err(LobbyRefusal::NoRelay);
             }
             let (lower, upper) = if asker.fingerprint == pair.0 { (asker, other) } else { (other, asker) };
-            let relay = PacketRelay::open(self.relay_from, lower.address.ip(), upper.address.ip());
+            let relay = PacketRelay::open(self.relay_from, lower.address, upper.address);
             known.relay = Some(relay.map_err(|_| LobbyRefusal::NoRelay)?);
         }
         let relay = known.relay.as_ref().ok_or(LobbyRefusal::NoRelay)?;
@@ -260,6 +261,14 @@ impl SharedLobby {
 }
 
 impl LobbyInner {
+    fn admit(&mut self, address: IpAddr, is_proven: bool) -> Verdict {
+        if is_proven && self.clients.len() >= CLIENTS_MAX {
+            self.admissions.refuse()
+        } else {
+            self.admissions.admit(address, is_proven, Instant::now())
+        }
+    }
+
     fn seen(&self, client: u64) -> Result<ProvenPeer, LobbyRefusal> {
         let known = self.clients.get(&client).ok_or(LobbyRefusal::NoSuchEntry)?;
         let fingerprint = known.fingerprint.ok_or(LobbyRefusal::NoCertificate)?;
@@ -340,16 +349,13 @@ async fn run(shared: Arc<SharedLobby>, endpoint: Endpoint, stop: oneshot::Receiv
 async fn accept(shared: Arc<SharedLobby>, endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         let address = incoming.remote_address().ip();
-        let mut inner = lock(&shared.inner);
-        if !incoming.remote_address_validated() {
-            inner.statistics.admission.retried += 1;
+        let verdict = lock(&shared.inner).admit(address, incoming.remote_address_validated());
+        match verdict {
             // An address that is not validated can always be retried.
-            let _ = incoming.retry();
-        } else if inner.clients.len() < CLIENTS_MAX && inner.limiter.admit(address, Instant::now()) {
-            tokio::spawn(receive(Arc::clone(&shared), incoming, address));
-        } else {
-            inner.statistics.admission.refused += 1;
-            incoming.refuse();
+            Verdict::Retry => drop(incoming.retry()),
+            Verdict::Ignore => incoming.ignore(),
+            Verdict::Refuse => incoming.refuse(),
+            Verdict::Accept => drop(tokio::spawn(receive(Arc::clone(&shared), incoming, address))),
         }
     }
 }
@@ -357,12 +363,11 @@ async fn accept(shared: Arc<SharedLobby>, endpoint: Endpoint) {
 async fn receive(shared: Arc<SharedLobby>, incoming: quinn::Incoming, address: IpAddr) {
     let handshake = async { incoming.accept().ok()?.await.ok() };
     let connected = tokio::time::timeout(Duration::from_secs(5), handshake).await.ok().flatten();
-    lock(&shared.inner).limiter.on_handshake_over(address);
-    match connected {
-        Some(quic) => run_connection(&shared, quic).await,
-        None => lock(&shared.inner).statistics.admission.failed += 1,
+    lock(&shared.inner).admissions.on_handshake_over(address, connected.is_none());
+    if let Some(quic) = connected {
+        run_connection(&shared, quic).await;
     }
-    lock(&shared.inner).limiter.on_gone(address);
+    lock(&shared.inner).admissions.on_gone(address);
 }
 
 async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {

@@ -182,7 +182,11 @@ impl<V: Planar> NetPeer<V> {
     pub fn bind(config: NetPeerConfig<V>, scheduler: Box<dyn Scheduler<V>>) -> Result<Self, BindError> {
         let allowed = Arc::new(ClientCertificates::listed());
         let transport = transport_config(config.congestion, config.server_config.budget);
-        let quic = quic_server_config(&config.identity, &[ALPN_NATIVE], Some(allowed.clone()), transport)?;
+        let mut quic =
+            quic_server_config(&config.identity, &[ALPN_NATIVE], Some(allowed.clone()), transport)?;
+        // QUIC moves a connection to a new address before that is proven, and nothing here would
+        // limit what is sent there. A peer whose address changes connects again.
+        quic.migration(false);
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let session = Server::new(own_session(&config), scheduler, unguessable_random());
         let served = ServedSession::new("NetPeer", session, config.limits, config.clock);
