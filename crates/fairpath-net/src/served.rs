@@ -10,9 +10,9 @@ use fairpath::session::{ClientId, CloseReason, ConnectionId, Server};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 
+use crate::admissions::{Admissions, HandshakePlace, Limits, Verdict};
 use crate::clock::Clock;
 use crate::connection::Transport;
-use crate::connection_limiter::{Admissions, Limits, Verdict};
 use crate::identity::Fingerprint;
 use crate::lock;
 use crate::monitor::{Held, InFrame, Monitor, Watched};
@@ -131,8 +131,8 @@ impl<V: Planar> ServedSession<V> {
     }
 
     /// The handshake and the greeting of an accepted connection are over, or have failed.
-    pub(crate) fn on_handshake_over(&self, address: IpAddr, has_failed: bool) {
-        lock(&self.admissions).on_handshake_over(address, has_failed);
+    pub(crate) fn on_handshake_over(&self, place: &HandshakePlace, has_failed: bool) {
+        lock(&self.admissions).on_handshake_over(place, has_failed);
     }
 
     /// A connection was closed because the client broke the protocol.

@@ -33,6 +33,8 @@ mod recovery;
 mod relay;
 #[path = "live/sealed.rs"]
 mod sealed;
+#[path = "live/shares.rs"]
+mod shares;
 #[path = "live/siege.rs"]
 mod siege;
 #[path = "live/supervision.rs"]

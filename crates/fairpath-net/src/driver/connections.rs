@@ -17,7 +17,7 @@ use super::peer::{DatagramState, Peer};
 use super::port::{Packet, Port};
 use super::sealed::Tags;
 use super::workers::Worker;
-use crate::connection_limiter::Verdict;
+use crate::admissions::Verdict;
 use crate::sealed::{PacketKind, SealedStatistics};
 use crate::served::{Served, ServedSession};
 use crate::server::PeerStatus;
@@ -184,13 +184,13 @@ impl<V: Planar> Connections<V> {
                 None
             }
             Verdict::Refuse => Some(self.endpoint.refuse(incoming, &mut self.response)),
-            Verdict::Accept => match self.endpoint.accept(incoming, at, &mut self.response, None) {
+            Verdict::Accept(place) => match self.endpoint.accept(incoming, at, &mut self.response, None) {
                 Ok((handle, connection)) => {
-                    self.insert(Peer::new(connection, handle, from, at));
+                    self.insert(Peer::new(connection, handle, from, place, at));
                     None
                 }
                 Err(error) => {
-                    self.served.on_handshake_over(from.ip(), true);
+                    self.served.on_handshake_over(&place, true);
                     self.served.on_gone(from.ip());
                     error.response
                 }

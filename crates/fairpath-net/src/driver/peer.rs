@@ -23,6 +23,7 @@ use self::farewell::Farewell;
 use super::sealed::{self, SealedPeer};
 #[cfg(feature = "web")]
 use super::web::{self, Web};
+use crate::admissions::{HandshakePlace, household};
 use crate::clock::Clock;
 use crate::connection::{
     DATAGRAMS_PER_SEC, Transport, UNORDERED_BYTES_MAX, close_reason, proven_fingerprint,
@@ -83,7 +84,7 @@ pub(super) struct Peer {
 #[derive(Debug)]
 enum Stage {
     /// The client has until this instant to write to the ordered stream.
-    Greeting(Instant),
+    Greeting(Instant, HandshakePlace),
     Session(Box<Link>),
     /// The session has no part in this connection any more.
     Ended,
@@ -132,6 +133,7 @@ impl Peer {
         mut connection: Connection,
         handle: ConnectionHandle,
         from: SocketAddr,
+        place: HandshakePlace,
         now: Instant,
     ) -> Self {
         let greeting_until = now + Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
@@ -143,7 +145,7 @@ impl Peer {
             web: None,
             counted_as: from.ip(),
             address: ClientAddress::proven(from),
-            stage: Stage::Greeting(greeting_until),
+            stage: Stage::Greeting(greeting_until, place),
             handed_at: None,
             is_held_back: false,
             departures: Departures::default(),
@@ -169,7 +171,7 @@ impl Peer {
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub(super) fn poll_deadline(&self) -> Option<Instant> {
-        let greeting = if let Stage::Greeting(until) = self.stage { Some(until) } else { None };
+        let greeting = if let Stage::Greeting(until, _) = self.stage { Some(until) } else { None };
         let sealed = self.sealed.as_ref().and_then(|sealed| sealed.poll_deadline());
         let farewell = self.farewell.as_ref().and_then(|farewell| farewell.poll_deadline());
         [greeting, self.quic_deadline, sealed, farewell].into_iter().flatten().min()
@@ -183,8 +185,8 @@ impl Peer {
             self.is_quic_due = true;
             self.has_quic_events = true;
         }
-        if let Stage::Greeting(until) = self.stage
-            && until <= now
+        if let Stage::Greeting(until, place) = &self.stage
+            && (*until <= now || place.is_lost())
         {
             // A slow link deserves another attempt, which this reason permits.
             self.close(CloseReason::NoGreeting, shared, now);
@@ -226,7 +228,7 @@ impl Peer {
     /// Ends the session's part in this connection.
     fn end<V: Planar>(&mut self, problem: ConnectionProblem, shared: &ServedSession<V>) {
         match std::mem::replace(&mut self.stage, Stage::Ended) {
-            Stage::Greeting(_) => shared.on_handshake_over(self.counted_as, true),
+            Stage::Greeting(_, place) => shared.on_handshake_over(&place, true),
             Stage::Session(link) => {
                 if let Some(client) = link.client {
                     let address = self.address.current();
@@ -279,6 +281,9 @@ impl Peer {
         now: Instant,
     ) -> DatagramEffect {
         let at = served.advance(shared.clock.shared_at(self.arrived_at));
+        if matches!(&self.stage, Stage::Greeting(_, place) if place.is_lost()) {
+            self.close(CloseReason::NoGreeting, shared, now);
+        }
         let mut effect = DatagramEffect::Nothing;
         let of = |is_news| if is_news { DatagramEffect::AnyConnection } else { DatagramEffect::Nothing };
         while let Some(event) = self.connection.poll() {
@@ -401,7 +406,7 @@ impl Peer {
         at: SharedInstant,
         now: Instant,
     ) -> Option<CloseReason> {
-        if !matches!(self.stage, Stage::Greeting(_)) {
+        if !matches!(self.stage, Stage::Greeting(..)) {
             // Further streams stay unread, and flow control bounds what they hold.
             return None;
         }
@@ -424,8 +429,11 @@ impl Peer {
         at: SharedInstant,
         now: Instant,
     ) -> Option<()> {
-        shared.on_handshake_over(self.counted_as, false);
-        let Some(id) = served.session.handle_connected(Token(unguessable()), at) else {
+        if let Stage::Greeting(_, place) = &self.stage {
+            shared.on_handshake_over(place, false);
+        }
+        let (household, token) = (household(self.counted_as), Token(unguessable()));
+        let Some(id) = served.session.handle_connected_from(household, token, at) else {
             self.stage = Stage::Ended;
             shared.on_gone(self.counted_as);
             let reason = CloseReason::Full;

@@ -18,7 +18,7 @@ use super::arena::{Pilot, World, any_port, client_session, server_config, server
 use super::mesh::{Captain, Fleet};
 
 /// The second loopback address.
-const VICTIM: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+pub(crate) const VICTIM: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
 /// Bytes sent to an unproven address for each byte from there.
 const FACTOR_MAX: u64 = 3;
@@ -28,8 +28,8 @@ const FACTOR_MAX: u64 = 3;
 const LISTEN_FOR: Duration = Duration::from_secs(3);
 
 /// Sits between a client and its server, and forges the source of the client's packets.
-struct Spoofer {
-    address: SocketAddr,
+pub(crate) struct Spoofer {
+    pub(crate) address: SocketAddr,
     mode: Arc<Mutex<Mode>>,
     sent: Arc<AtomicU64>,
     received: Arc<AtomicU64>,
@@ -50,10 +50,15 @@ enum Mode {
 }
 
 impl Spoofer {
-    /// The threads sleep on their sockets and end with the process.
     fn before(server: SocketAddr) -> Self {
+        Self::between(any_port(), server)
+    }
+
+    /// Carries a client's packets as if the client were at this address. The threads sleep on their
+    /// sockets and end with the process.
+    pub(crate) fn between(client_at: SocketAddr, server: SocketAddr) -> Self {
         let near = Arc::new(UdpSocket::bind(any_port()).expect("a socket"));
-        let honest = Arc::new(UdpSocket::bind(any_port()).expect("a socket"));
+        let honest = Arc::new(UdpSocket::bind(client_at).expect("a socket"));
         let victim = Arc::new(UdpSocket::bind((VICTIM, 0)).expect("a second loopback address"));
         let spoofer = Self {
             address: near.local_addr().expect("bound"),
