@@ -14,6 +14,7 @@
 //! time), bounded (memory and sockets have limits, whatever peers send), precise, fast.
 #![forbid(unsafe_code)]
 
+mod admissions;
 mod attempts;
 mod background;
 mod builder;
@@ -22,7 +23,6 @@ mod client;
 mod clock;
 mod congestion;
 mod connection;
-mod connection_limiter;
 mod driver;
 mod endpoint;
 mod identity;
@@ -35,6 +35,7 @@ pub mod middleman;
 mod monitor;
 mod pace;
 mod problem;
+mod proven;
 #[cfg(feature = "peer")]
 mod quinn_server;
 pub mod sealed;
@@ -48,13 +49,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairpath::random::Random;
 
+pub use admissions::Limits;
 pub use builder::{ClientBuilder, ServerBuilder};
 pub use carrier::Carrier;
 pub use client::{ClientStatus, ClientThread, ConnectError, ConnectionState, NetClient, NetClientConfig};
 pub use clock::Clock;
 pub use congestion::Congestion;
 pub use connection::Transport;
-pub use connection_limiter::Limits;
 pub use identity::{Fingerprint, Identity, IdentityError, NotAFingerprint, Trust};
 #[cfg(feature = "peer")]
 pub use mesh::{NetPeer, NetPeerConfig, PeerEvent};

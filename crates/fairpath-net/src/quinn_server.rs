@@ -13,13 +13,14 @@ use quinn::Endpoint;
 use tokio::sync::Notify;
 use tokio::task::JoinError;
 
+use crate::admissions::{HandshakePlace, Verdict, household};
 use crate::background::{CHECK_EVERY, CLOSE_WITHIN};
 use crate::connection::{Connection, ConnectionLost, Inbound, ReceiveStream, SendStream, listen};
 use crate::identity::{Fingerprint, unguessable};
 use crate::lock;
 use crate::pace::{Pause, pause};
 use crate::sender::{PeerSender, SendProgress, ServerOutbound};
-use crate::served::{LinkStatus, ServedSession, Verdict};
+use crate::served::{LinkStatus, ServedSession};
 use crate::server::{EndedConnection, PeerStatus};
 
 /// A session, and the tasks that send for it.
@@ -262,8 +263,8 @@ async fn accept<V: Planar>(shared: Arc<QuinnServer<V>>, endpoint: Endpoint) {
             Verdict::Retry => drop(incoming.retry()),
             Verdict::Ignore => incoming.ignore(),
             Verdict::Refuse => incoming.refuse(),
-            Verdict::Accept => {
-                let admitted = Admitted { shared: Arc::clone(&shared), address, is_greeting: true };
+            Verdict::Accept(place) => {
+                let admitted = Admitted { shared: Arc::clone(&shared), address, place: Some(place) };
                 supervise(&shared, &endpoint, receive(admitted, incoming));
             }
         }
@@ -271,10 +272,14 @@ async fn accept<V: Planar>(shared: Arc<QuinnServer<V>>, endpoint: Endpoint) {
 }
 
 async fn receive<V: Planar>(mut admitted: Admitted<V>, incoming: quinn::Incoming) {
-    let greeted = greet(incoming).await;
+    let place = admitted.place.clone().unwrap_or_default();
+    let greeted = tokio::select! {
+        greeted = greet(incoming) => greeted,
+        () = place.lost() => Err(ConnectionLost),
+    };
     admitted.on_handshake_over(greeted.is_err());
     if let Ok((connection, sending, receiving)) = greeted {
-        run_connection(&admitted.shared, connection, sending, receiving).await;
+        run_connection(&admitted.shared, admitted.address, connection, sending, receiving).await;
     }
 }
 
@@ -282,13 +287,14 @@ async fn receive<V: Planar>(mut admitted: Admitted<V>, incoming: quinn::Incoming
 struct Admitted<V: Planar> {
     shared: Arc<QuinnServer<V>>,
     address: IpAddr,
-    is_greeting: bool,
+    /// Until its handshake is over.
+    place: Option<HandshakePlace>,
 }
 
 impl<V: Planar> Admitted<V> {
     fn on_handshake_over(&mut self, has_failed: bool) {
-        if std::mem::take(&mut self.is_greeting) {
-            self.shared.served.on_handshake_over(self.address, has_failed);
+        if let Some(place) = self.place.take() {
+            self.shared.served.on_handshake_over(&place, has_failed);
         }
     }
 }
@@ -319,6 +325,7 @@ async fn greet(incoming: quinn::Incoming) -> Result<(Connection, SendStream, Rec
 
 async fn run_connection<V: Planar>(
     shared: &Arc<QuinnServer<V>>,
+    address: IpAddr,
     connection: Connection,
     sending: SendStream,
     receiving: ReceiveStream,
@@ -327,7 +334,8 @@ async fn run_connection<V: Planar>(
     let id = {
         let mut inner = shared.served.inner.lock();
         let now = inner.advance(shared.served.clock.shared());
-        let Some(id) = inner.session.handle_connected(Token(unguessable()), now) else {
+        let (household, token) = (household(address), Token(unguessable()));
+        let Some(id) = inner.session.handle_connected_from(household, token, now) else {
             connection.close(CloseReason::Full);
             return;
         };

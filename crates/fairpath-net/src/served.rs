@@ -10,9 +10,9 @@ use fairpath::session::{ClientId, CloseReason, ConnectionId, Server};
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 
+use crate::admissions::{Admissions, HandshakePlace, Limits, Verdict};
 use crate::clock::Clock;
 use crate::connection::Transport;
-use crate::connection_limiter::{ConnectionLimiter, Limits, RetryLimiter};
 use crate::identity::Fingerprint;
 use crate::lock;
 use crate::monitor::{Held, InFrame, Monitor, Watched};
@@ -25,7 +25,7 @@ use crate::server::{AdmissionStatistics, EndedConnection, PeerStatus};
 pub(crate) struct ServedSession<V: Planar> {
     pub(crate) inner: Monitor<Served<V>>,
     /// Not behind the session's mutex: connections come while a game holds that.
-    admission: Mutex<Admission>,
+    admissions: Mutex<Admissions>,
     ended: Mutex<VecDeque<EndedConnection>>,
     /// The message of the panic that has ended a thread.
     failure: OnceLock<String>,
@@ -41,24 +41,6 @@ pub(crate) struct Served<V: Planar> {
     pub(crate) farewell: CloseReason,
     /// Whether a thread has panicked, which a waiting game must hear of.
     has_failed: bool,
-}
-
-#[derive(Debug)]
-struct Admission {
-    limiter: ConnectionLimiter,
-    retries: RetryLimiter,
-    statistics: AdmissionStatistics,
-}
-
-/// What to do with a new connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Ask the client to prove its address.
-    Retry,
-    /// Do not answer: it was asked too often, and has proven nothing.
-    Ignore,
-    Refuse,
-    Accept,
 }
 
 /// What a transport knows of a connection, for [`PeerStatus`].
@@ -85,14 +67,9 @@ impl<V: Planar> ServedSession<V> {
     /// Holds a session. `name` is the public type, for panic messages.
     pub(crate) fn new(name: &'static str, session: Server<V>, limits: Limits, clock: Clock) -> Self {
         let (latest, farewell) = (clock.shared(), CloseReason::Finished);
-        let statistics = AdmissionStatistics::default();
         Self {
             inner: Monitor::new(name, "frame", Served { session, latest, farewell, has_failed: false }),
-            admission: Mutex::new(Admission {
-                retries: RetryLimiter::new(&limits),
-                limiter: ConnectionLimiter::new(limits),
-                statistics,
-            }),
+            admissions: Mutex::new(Admissions::new(limits)),
             ended: Mutex::default(),
             failure: OnceLock::new(),
             clock,
@@ -150,44 +127,29 @@ impl<V: Planar> ServedSession<V> {
 
     /// Decides whether a connection may start its handshake, and counts it.
     pub(crate) fn admit(&self, address: IpAddr, is_proven: bool) -> Verdict {
-        let mut admission = lock(&self.admission);
-        if !is_proven {
-            let is_asked = admission.retries.take(address, Instant::now());
-            admission.statistics.retried += u64::from(is_asked);
-            admission.statistics.ignored += u64::from(!is_asked);
-            if is_asked { Verdict::Retry } else { Verdict::Ignore }
-        } else if admission.limiter.admit(address, Instant::now()) {
-            Verdict::Accept
-        } else {
-            admission.statistics.refused += 1;
-            Verdict::Refuse
-        }
+        lock(&self.admissions).admit(address, is_proven, Instant::now())
     }
 
     /// The handshake and the greeting of an accepted connection are over, or have failed.
-    pub(crate) fn on_handshake_over(&self, address: IpAddr, has_failed: bool) {
-        let mut admission = lock(&self.admission);
-        admission.limiter.on_handshake_over(address);
-        admission.statistics.failed += u64::from(has_failed);
+    pub(crate) fn on_handshake_over(&self, place: &HandshakePlace, has_failed: bool) {
+        lock(&self.admissions).on_handshake_over(place, has_failed);
     }
 
     /// A connection was closed because the client broke the protocol.
     pub(crate) fn on_thrown_out(&self, address: IpAddr) {
-        let mut admission = lock(&self.admission);
-        admission.statistics.thrown_out += 1;
-        admission.limiter.on_thrown_out(address);
+        lock(&self.admissions).on_thrown_out(address);
     }
 
     /// An accepted connection is gone.
     pub(crate) fn on_gone(&self, address: IpAddr) {
-        lock(&self.admission).limiter.on_gone(address);
+        lock(&self.admissions).on_gone(address);
     }
 
     #[track_caller]
     pub(crate) fn admission_statistics(&self) -> AdmissionStatistics {
         // Needs no session, but a call inside `frame` shall behave the same with every driver.
         drop(self.inner.lock_for("admission_statistics"));
-        lock(&self.admission).statistics
+        lock(&self.admissions).statistics()
     }
 
     /// Keeps an ended connection for the game, and forgets the oldest if there are too many.

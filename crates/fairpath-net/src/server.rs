@@ -14,12 +14,12 @@ use fairpath::session::{Budget, ClientId, CloseReason, Server, ServerFrame, Stat
 use fairpath::time::SharedInstant;
 use fairpath::vector::Planar;
 
+use crate::admissions::Limits;
 #[cfg(feature = "lobby")]
 use crate::client::ConnectError;
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::connection::{ALPN_NATIVE, ALPN_SEALED, Transport, server_transport_config};
-use crate::connection_limiter::Limits;
 #[cfg(feature = "lobby")]
 use crate::driver::presence::LobbyLink;
 use crate::driver::workers::Worker;

@@ -5,6 +5,8 @@
 
 #[path = "live/access.rs"]
 mod access;
+#[path = "live/addresses.rs"]
+mod addresses;
 #[path = "live/admission.rs"]
 mod admission;
 #[path = "live/arena.rs"]
@@ -31,6 +33,8 @@ mod recovery;
 mod relay;
 #[path = "live/sealed.rs"]
 mod sealed;
+#[path = "live/shares.rs"]
+mod shares;
 #[path = "live/siege.rs"]
 mod siege;
 #[path = "live/supervision.rs"]

@@ -31,6 +31,8 @@ mod ownership;
 mod paging;
 #[path = "sessions/parents.rs"]
 mod parents;
+#[path = "sessions/seats.rs"]
+mod seats;
 #[path = "sessions/sleep.rs"]
 mod sleep;
 #[path = "sessions/typed.rs"]

@@ -17,8 +17,9 @@ use super::peer::{DatagramState, Peer};
 use super::port::{Packet, Port};
 use super::sealed::Tags;
 use super::workers::Worker;
+use crate::admissions::Verdict;
 use crate::sealed::{PacketKind, SealedStatistics};
-use crate::served::{Served, ServedSession, Verdict};
+use crate::served::{Served, ServedSession};
 use crate::server::PeerStatus;
 
 pub(super) struct Connections<V: Planar> {
@@ -130,8 +131,13 @@ impl<V: Planar> Connections<V> {
         // The clock of a path does not run backwards, and those of packets may.
         let at = packet.arrived_at.max(self.now).max(peer.arrived_at);
         peer.arrived_at = at;
+        let before = sealed.address();
         let has_datagram = sealed.handle_packet(packet, at, &mut self.opening);
         let deadline = sealed.poll_deadline();
+        if sealed.address() != before {
+            // The client has echoed a challenge from there.
+            peer.address.prove(sealed.address());
+        }
         if has_datagram && !std::mem::replace(&mut peer.is_in_arrivals, true) {
             self.arrivals.push(index);
         }
@@ -151,6 +157,7 @@ impl<V: Planar> Connections<V> {
         match self.endpoint.handle(at, packet.from, packet.to, None, bytes, &mut self.response) {
             Some(DatagramEvent::ConnectionEvent(ConnectionHandle(index), event)) => {
                 let Some(Some(peer)) = self.peers.get_mut(index) else { return };
+                peer.address.on_received(packet.from, packet.bytes.len());
                 peer.connection.handle_event(event);
                 peer.arrived_at = at.max(peer.arrived_at);
                 peer.is_quic_due = true;
@@ -177,13 +184,13 @@ impl<V: Planar> Connections<V> {
                 None
             }
             Verdict::Refuse => Some(self.endpoint.refuse(incoming, &mut self.response)),
-            Verdict::Accept => match self.endpoint.accept(incoming, at, &mut self.response, None) {
+            Verdict::Accept(place) => match self.endpoint.accept(incoming, at, &mut self.response, None) {
                 Ok((handle, connection)) => {
-                    self.insert(Peer::new(connection, handle, from.ip(), at));
+                    self.insert(Peer::new(connection, handle, from, place, at));
                     None
                 }
                 Err(error) => {
-                    self.served.on_handshake_over(from.ip(), true);
+                    self.served.on_handshake_over(&place, true);
                     self.served.on_gone(from.ip());
                     error.response
                 }

@@ -5,7 +5,7 @@ mod browser;
 mod farewell;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -23,12 +23,14 @@ use self::farewell::Farewell;
 use super::sealed::{self, SealedPeer};
 #[cfg(feature = "web")]
 use super::web::{self, Web};
+use crate::admissions::{HandshakePlace, household};
 use crate::clock::Clock;
 use crate::connection::{
     DATAGRAMS_PER_SEC, Transport, UNORDERED_BYTES_MAX, close_reason, proven_fingerprint,
 };
 use crate::identity::unguessable;
 use crate::problem::ConnectionProblem;
+use crate::proven::ClientAddress;
 use crate::sealed::{ControlDatagram, DelayRise};
 use crate::sender::{Departures, Outbound, ServerOutbound};
 use crate::served::{LinkStatus, Served, ServedSession};
@@ -44,6 +46,8 @@ pub(super) struct Peer {
     web: Option<Box<Web>>,
     /// The address that the limiter counts this connection under. The client may move.
     counted_as: IpAddr,
+    /// Where the client is, and where it claims to be.
+    pub(super) address: ClientAddress,
     stage: Stage,
     /// Free space in QUIC's datagram buffer while no datagram waits in it.
     empty_buffer_space: usize,
@@ -80,7 +84,7 @@ pub(super) struct Peer {
 #[derive(Debug)]
 enum Stage {
     /// The client has until this instant to write to the ordered stream.
-    Greeting(Instant),
+    Greeting(Instant, HandshakePlace),
     Session(Box<Link>),
     /// The session has no part in this connection any more.
     Ended,
@@ -124,11 +128,12 @@ enum Carrier {
 const MEASURE_EVERY: Duration = Duration::from_millis(200);
 
 impl Peer {
-    /// A connection whose handshake begins.
+    /// A connection whose handshake begins. The address that it comes from is proven.
     pub(super) fn new(
         mut connection: Connection,
         handle: ConnectionHandle,
-        counted_as: IpAddr,
+        from: SocketAddr,
+        place: HandshakePlace,
         now: Instant,
     ) -> Self {
         let greeting_until = now + Duration::from_micros(HELLO_WITHIN.as_micros() as u64);
@@ -138,8 +143,9 @@ impl Peer {
             handle,
             #[cfg(feature = "web")]
             web: None,
-            counted_as,
-            stage: Stage::Greeting(greeting_until),
+            counted_as: from.ip(),
+            address: ClientAddress::proven(from),
+            stage: Stage::Greeting(greeting_until, place),
             handed_at: None,
             is_held_back: false,
             departures: Departures::default(),
@@ -165,7 +171,7 @@ impl Peer {
 
     /// When [`handle_timeout`](Self::handle_timeout) is due.
     pub(super) fn poll_deadline(&self) -> Option<Instant> {
-        let greeting = if let Stage::Greeting(until) = self.stage { Some(until) } else { None };
+        let greeting = if let Stage::Greeting(until, _) = self.stage { Some(until) } else { None };
         let sealed = self.sealed.as_ref().and_then(|sealed| sealed.poll_deadline());
         let farewell = self.farewell.as_ref().and_then(|farewell| farewell.poll_deadline());
         [greeting, self.quic_deadline, sealed, farewell].into_iter().flatten().min()
@@ -179,8 +185,8 @@ impl Peer {
             self.is_quic_due = true;
             self.has_quic_events = true;
         }
-        if let Stage::Greeting(until) = self.stage
-            && until <= now
+        if let Stage::Greeting(until, place) = &self.stage
+            && (*until <= now || place.is_lost())
         {
             // A slow link deserves another attempt, which this reason permits.
             self.close(CloseReason::NoGreeting, shared, now);
@@ -215,8 +221,6 @@ impl Peer {
         shared: &ServedSession<V>,
         now: Instant,
     ) {
-        // Not the current address, which may be another's: QUIC moves a connection before the new
-        // address is proven.
         shared.on_thrown_out(self.counted_as);
         self.close(reason, shared, now);
     }
@@ -224,10 +228,10 @@ impl Peer {
     /// Ends the session's part in this connection.
     fn end<V: Planar>(&mut self, problem: ConnectionProblem, shared: &ServedSession<V>) {
         match std::mem::replace(&mut self.stage, Stage::Ended) {
-            Stage::Greeting(_) => shared.on_handshake_over(self.counted_as, true),
+            Stage::Greeting(_, place) => shared.on_handshake_over(&place, true),
             Stage::Session(link) => {
                 if let Some(client) = link.client {
-                    let address = self.connection.remote_address();
+                    let address = self.address.current();
                     shared.push_ended(EndedConnection { client, address, problem });
                 }
             }
@@ -238,7 +242,7 @@ impl Peer {
 
     pub(super) fn status(&self) -> LinkStatus {
         LinkStatus {
-            address: self.connection.remote_address(),
+            address: self.address.current(),
             fingerprint: proven_fingerprint(self.connection.crypto_session().peer_identity()),
             #[cfg(feature = "web")]
             transport: if self.web.is_some() { Transport::WebTransport } else { Transport::Quic },
@@ -277,6 +281,9 @@ impl Peer {
         now: Instant,
     ) -> DatagramEffect {
         let at = served.advance(shared.clock.shared_at(self.arrived_at));
+        if matches!(&self.stage, Stage::Greeting(_, place) if place.is_lost()) {
+            self.close(CloseReason::NoGreeting, shared, now);
+        }
         let mut effect = DatagramEffect::Nothing;
         let of = |is_news| if is_news { DatagramEffect::AnyConnection } else { DatagramEffect::Nothing };
         while let Some(event) = self.connection.poll() {
@@ -399,7 +406,7 @@ impl Peer {
         at: SharedInstant,
         now: Instant,
     ) -> Option<CloseReason> {
-        if !matches!(self.stage, Stage::Greeting(_)) {
+        if !matches!(self.stage, Stage::Greeting(..)) {
             // Further streams stay unread, and flow control bounds what they hold.
             return None;
         }
@@ -422,8 +429,11 @@ impl Peer {
         at: SharedInstant,
         now: Instant,
     ) -> Option<()> {
-        shared.on_handshake_over(self.counted_as, false);
-        let Some(id) = served.session.handle_connected(Token(unguessable()), at) else {
+        if let Stage::Greeting(_, place) = &self.stage {
+            shared.on_handshake_over(place, false);
+        }
+        let (household, token) = (household(self.counted_as), Token(unguessable()));
+        let Some(id) = served.session.handle_connected_from(household, token, at) else {
             self.stage = Stage::Ended;
             shared.on_gone(self.counted_as);
             let reason = CloseReason::Full;
@@ -735,7 +745,7 @@ impl Peer {
             }
         }
         if self.is_quic_due {
-            let transmit = self.connection.poll_transmit(now, 1, packet);
+            let transmit = self.poll_quic(now, packet);
             self.is_quic_due = transmit.is_some();
             self.quic_deadline = self.connection.poll_timeout();
             if let (Some(farewell), Some(transmit)) = (&mut self.farewell, &transmit) {
@@ -743,7 +753,25 @@ impl Peer {
             }
             return transmit;
         }
-        self.farewell.as_mut()?.poll_transmit(now, packet)
+        let transmit = self.farewell.as_mut()?.poll_transmit(now, packet)?;
+        self.address.may_send(transmit.destination, transmit.size).then_some(transmit)
+    }
+
+    /// Makes QUIC's next packet. Packets that are too much for an unproven address are dropped,
+    /// which QUIC takes for loss.
+    fn poll_quic(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<Transmit> {
+        loop {
+            let remote = self.connection.remote_address();
+            let before = (!self.address.is_proven(remote)).then(|| Challenges::of(&self.connection));
+            let transmit = self.connection.poll_transmit(now, 1, packet)?;
+            if before.is_some_and(|before| before.are_over(&self.connection, &transmit, packet)) {
+                self.address.prove(remote);
+            }
+            if self.address.may_send(transmit.destination, transmit.size) {
+                return Some(transmit);
+            }
+            packet.clear();
+        }
     }
 
     /// After packets were made: whether the last datagram is in one of them.
@@ -766,6 +794,33 @@ impl Peer {
         self.is_datagram_in_quic = false;
         let is_held_back = std::mem::take(&mut self.is_held_back);
         self.departures.count(now.saturating_duration_since(handed_at), is_held_back);
+    }
+}
+
+/// Tells when QUIC has proven the address that a connection has moved to, which it does not say.
+/// Until then it puts a challenge into every packet for that address, but into some that it makes
+/// elsewhere.
+#[derive(Clone, Copy, Debug)]
+struct Challenges {
+    sent: u64,
+    /// Packets that search for the path's largest packet have none.
+    probes: u64,
+}
+
+impl Challenges {
+    fn of(connection: &Connection) -> Self {
+        let stats = connection.stats();
+        Self { sent: stats.frame_tx.path_challenge, probes: stats.path.sent_plpmtud_probes }
+    }
+
+    /// Whether this packet, made since, would have a challenge if the address were not proven.
+    fn are_over(self, connection: &Connection, transmit: &Transmit, packet: &[u8]) -> bool {
+        let now = Self::of(connection);
+        let is_of_session = packet.first().is_some_and(|first| first & 0x80 == 0);
+        is_of_session
+            && !connection.is_closed()
+            && transmit.destination == connection.remote_address()
+            && (now.sent, now.probes) == (self.sent, self.probes)
     }
 }
 

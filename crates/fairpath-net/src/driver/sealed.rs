@@ -51,7 +51,8 @@ impl Tags {
         {
             let tag = self.draw();
             // Without keys the client hears of no offer, and uses QUIC datagrams.
-            peer.sealed = SealedPeer::new(&peer.connection, tag, clock, now).map(Box::new);
+            let client = peer.address.current();
+            peer.sealed = SealedPeer::new(&peer.connection, client, tag, clock, now).map(Box::new);
             if peer.sealed.is_some() {
                 self.by_tag.insert(tag, index);
                 self.offered += 1;
@@ -119,13 +120,24 @@ const OFFER_PAUSE_MIN: Duration = Duration::from_millis(250);
 const OFFER_PAUSE_MAX: Duration = Duration::from_secs(8);
 
 impl SealedPeer {
-    fn new(connection: &Connection, tag: Tag, clock: Clock, now: Instant) -> Option<Self> {
-        let client = connection.remote_address();
+    /// `client` is proven.
+    fn new(
+        connection: &Connection,
+        client: SocketAddr,
+        tag: Tag,
+        clock: Clock,
+        now: Instant,
+    ) -> Option<Self> {
         let link =
             SealedLink::server(connection.crypto_session(), client, clock.local_at(now), unguessable).ok()?;
         let offer = Some(NextOffer { at: now, pause: OFFER_PAUSE_MIN });
         let (outgoing, unread) = (Vec::new(), Unread::default());
         Some(Self { tag, link, clock, offer, outgoing, has_outgoing: false, unread })
+    }
+
+    /// The address to which sealed packets go. It is proven.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.link.peer()
     }
 
     /// Takes the session's next datagram, which `fill` writes if there is one. Returns whether it

@@ -8,7 +8,7 @@ use fairpath::time::{LocalInstant, Span};
 
 use super::EXPIRES_AFTER;
 use super::message::{Announcement, EntryId, Filter, Listing, LobbyRefusal};
-use crate::connection_limiter::address_block;
+use crate::admissions::household;
 use crate::identity::Fingerprint;
 
 /// Limits of a lobby.
@@ -24,11 +24,22 @@ pub struct LobbyLimits {
     /// Pairs that are relayed at once. Default 64. Each takes two ports, and up to 128 kB/s each
     /// way. 0 turns relays off.
     pub relays_max: usize,
+    /// Relays that one address keeps when all are in use and another address asks for one. Default
+    /// 4. Beyond them, the address that has asked for the most loses the newest one
+    /// ([`Shares`](fairpath::session::Shares)); its peers may ask again. While relays are free, an
+    /// address may have any number. Raise it where many players behind one router need relays.
+    pub relays_kept_per_address: usize,
 }
 
 impl Default for LobbyLimits {
     fn default() -> Self {
-        Self { entries_max: 4096, entries_per_address_max: 32, expires_after: EXPIRES_AFTER, relays_max: 64 }
+        Self {
+            entries_max: 4096,
+            entries_per_address_max: 32,
+            expires_after: EXPIRES_AFTER,
+            relays_max: 64,
+            relays_kept_per_address: 4,
+        }
     }
 }
 
@@ -82,8 +93,8 @@ impl Registry {
         if self.entries.len() >= self.limits.entries_max {
             return Err(LobbyRefusal::Full);
         }
-        let home = address_block(seen.address.ip());
-        let neighbours = self.entries.values().filter(|other| address_block(other.seen.address.ip()) == home);
+        let home = household(seen.address.ip());
+        let neighbours = self.entries.values().filter(|other| household(other.seen.address.ip()) == home);
         if neighbours.count() >= self.limits.entries_per_address_max {
             return Err(LobbyRefusal::TooManyOfYours);
         }

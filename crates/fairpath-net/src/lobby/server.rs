@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use fairpath::session::CloseReason;
 use fairpath::session::codec::put_bytes;
+use fairpath::session::{CloseReason, Household, Shares};
 use quinn::Endpoint;
 use tokio::sync::{mpsc, oneshot};
 
@@ -16,16 +16,16 @@ use super::message::{
 use super::registry::{LobbyLimits, ProvenPeer, Registry};
 use super::relay::{PacketRelay, RelayedEnd};
 use super::{ALPN_LOBBY, transport_config};
+use crate::admissions::{Admissions, HandshakePlace, Limits, Verdict, household};
 use crate::background::{Background, CLOSE_WITHIN};
 use crate::clock::Clock;
 use crate::connection::proven_fingerprint;
-use crate::connection_limiter::{ConnectionLimiter, Limits};
 use crate::endpoint::{open_endpoint, quic_server_config};
 use crate::identity::client_certificates::ClientCertificates;
 use crate::identity::{Fingerprint, Identity};
 use crate::lock;
 use crate::server::{AdmissionStatistics, BindError};
-use crate::token_bucket::TokenBucket;
+use crate::token_bucket::{SharedBucket, TokenBucket};
 
 /// Where and how a lobby listens.
 #[derive(Debug)]
@@ -119,7 +119,8 @@ impl LobbyServer {
         LobbyStatistics {
             entries: inner.registry.len(),
             connections: inner.clients.len(),
-            relays: inner.relayed(),
+            relays: inner.relays().count(),
+            admission: inner.admissions.statistics(),
             ..inner.statistics
         }
     }
@@ -136,7 +137,7 @@ struct SharedLobby {
 #[derive(Debug)]
 struct LobbyInner {
     registry: Registry,
-    limiter: ConnectionLimiter,
+    admissions: Admissions,
     clients: BTreeMap<u64, LobbyClient>,
     next_client: u64,
     /// Pairs that were introduced, the lower fingerprint first.
@@ -149,13 +150,23 @@ struct LobbyClient {
     quic: quinn::Connection,
     fingerprint: Option<Fingerprint>,
     responses: mpsc::Sender<LobbyResponse>,
-    introduction_limit: TokenBucket,
+    introduction_limit: SharedBucket,
 }
 
 #[derive(Debug)]
 struct Introduction {
     introduced_at: Instant,
-    relay: Option<PacketRelay>,
+    /// The household that asked for it.
+    asker: Household,
+    relay: Option<Relayed>,
+}
+
+#[derive(Debug)]
+struct Relayed {
+    packets: PacketRelay,
+    /// The household that asked for it, which need not have asked for the introduction.
+    asker: Household,
+    opened_at: Instant,
 }
 
 /// Connections at once: a full list, and a quarter more that only read it.
@@ -170,7 +181,8 @@ const REQUESTS_BURST: f64 = 80.0;
 /// What a page of the list counts for. A full list of 4096 entries has 128 pages.
 const PAGE_COST: f64 = 0.5;
 const _: () = assert!(4096.0 / PAGE as f64 * PAGE_COST < REQUESTS_BURST, "one connection reads a full list");
-/// Introductions to one entry per second, on average. Each makes that peer open a connection.
+/// Introductions to one entry per second, on average. Each makes that peer open a connection. One
+/// household that asks gets half of the burst, and what others leave.
 const INTRODUCTIONS_PER_SEC: f64 = 4.0;
 const INTRODUCTIONS_BURST: f64 = 64.0;
 /// How long after its introduction a pair may ask for a relay.
@@ -184,7 +196,7 @@ impl SharedLobby {
     fn new(config: &LobbyConfig) -> Self {
         let inner = LobbyInner {
             registry: Registry::new(config.lobby_limits),
-            limiter: ConnectionLimiter::new(config.limits),
+            admissions: Admissions::new(config.limits),
             clients: BTreeMap::new(),
             next_client: 0,
             introductions: BTreeMap::new(),
@@ -241,18 +253,20 @@ impl SharedLobby {
         let other = inner.client_of(peer).ok_or(LobbyRefusal::NoRelay)?;
         let other = inner.seen(other)?;
         let pair = pair(asker.fingerprint, peer);
-        let has_room = inner.relayed() < self.limits.relays_max;
-        let known = inner.introductions.get_mut(&pair).ok_or(LobbyRefusal::NoRelay)?;
+        let home = household(asker.address.ip());
+        let known = inner.introductions.get(&pair).ok_or(LobbyRefusal::NoRelay)?;
         if known.relay.is_none() {
-            if !has_room {
-                return Err(LobbyRefusal::NoRelay);
-            }
+            inner.make_room_for_relay(home, self.limits)?;
             let (lower, upper) = if asker.fingerprint == pair.0 { (asker, other) } else { (other, asker) };
-            let relay = PacketRelay::open(self.relay_from, lower.address.ip(), upper.address.ip());
-            known.relay = Some(relay.map_err(|_| LobbyRefusal::NoRelay)?);
+            let relay = PacketRelay::open(self.relay_from, lower.address, upper.address);
+            let packets = relay.map_err(|_| LobbyRefusal::NoRelay)?;
+            let relayed = Relayed { packets, asker: home, opened_at: Instant::now() };
+            inner.introductions.get_mut(&pair).ok_or(LobbyRefusal::NoRelay)?.relay = Some(relayed);
         }
+        let known = inner.introductions.get(&pair).ok_or(LobbyRefusal::NoRelay)?;
         let relay = known.relay.as_ref().ok_or(LobbyRefusal::NoRelay)?;
-        let port = |name| relay.port(if name == pair.0 { RelayedEnd::Lower } else { RelayedEnd::Upper });
+        let port =
+            |name| relay.packets.port(if name == pair.0 { RelayedEnd::Lower } else { RelayedEnd::Upper });
         let (ports_asker, port_other) = (port(asker.fingerprint), port(peer));
         inner.tell(other.connection, LobbyResponse::Relay(asker.fingerprint, port_other))?;
         Ok(LobbyResponse::Relay(peer, ports_asker))
@@ -260,6 +274,14 @@ impl SharedLobby {
 }
 
 impl LobbyInner {
+    fn admit(&mut self, address: IpAddr, is_proven: bool) -> Verdict {
+        if is_proven && self.clients.len() >= CLIENTS_MAX {
+            self.admissions.refuse()
+        } else {
+            self.admissions.admit(address, is_proven, Instant::now())
+        }
+    }
+
     fn seen(&self, client: u64) -> Result<ProvenPeer, LobbyRefusal> {
         let known = self.clients.get(&client).ok_or(LobbyRefusal::NoSuchEntry)?;
         let fingerprint = known.fingerprint.ok_or(LobbyRefusal::NoCertificate)?;
@@ -285,19 +307,17 @@ impl LobbyInner {
         if !is_wanted {
             return Err(LobbyRefusal::NotWanted);
         }
-        self.forget_introductions();
-        if self.introductions.len() >= INTRODUCTIONS_KEPT_MAX {
-            return Err(LobbyRefusal::Busy);
-        }
+        let home = household(asker.address.ip());
+        self.make_room_for_introduction(home)?;
         // Use the current connection, not the state of the last renewal.
         let other = self.seen(other.connection)?;
         let host = self.clients.get_mut(&other.connection).ok_or(LobbyRefusal::NoSuchEntry)?;
-        if !host.introduction_limit.take(1.0, INTRODUCTIONS_PER_SEC, INTRODUCTIONS_BURST) {
+        if !host.introduction_limit.take(home, Instant::now()) {
             return Err(LobbyRefusal::Busy);
         }
         self.tell(other.connection, LobbyResponse::Meet(asker.fingerprint, asker.address))?;
         let known = self.introductions.entry(pair(asker.fingerprint, other.fingerprint));
-        let known = known.or_insert(Introduction { introduced_at: Instant::now(), relay: None });
+        let known = known.or_insert(Introduction { introduced_at: Instant::now(), asker: home, relay: None });
         known.introduced_at = Instant::now();
         self.statistics.introductions += 1;
         Ok(LobbyResponse::Meet(other.fingerprint, other.address))
@@ -308,14 +328,47 @@ impl LobbyInner {
         client.responses.try_send(response).map_err(|_| LobbyRefusal::Busy)
     }
 
-    fn relayed(&self) -> usize {
+    fn relays(&self) -> impl Iterator<Item = &Relayed> + '_ {
         let relays = self.introductions.values().filter_map(|known| known.relay.as_ref());
-        relays.filter(|relay| relay.is_alive()).count()
+        relays.filter(|relay| relay.packets.is_alive())
+    }
+
+    /// Frees a relay for this household, if all are in use.
+    fn make_room_for_relay(&mut self, newcomer: Household, limits: LobbyLimits) -> Result<(), LobbyRefusal> {
+        if self.relays().count() < limits.relays_max {
+            return Ok(());
+        }
+        let shares = Shares { kept: limits.relays_kept_per_address };
+        let loser = shares.loser(newcomer, self.relays().map(|relay| relay.asker));
+        let newest = self
+            .introductions
+            .values_mut()
+            .filter(|known| known.relay.as_ref().is_some_and(|relay| Some(relay.asker) == loser))
+            .max_by_key(|known| known.relay.as_ref().map(|relay| relay.opened_at));
+        newest.ok_or(LobbyRefusal::NoRelay)?.relay = None;
+        Ok(())
+    }
+
+    /// Forgets an introduction of the household that has asked for the most, if too many are
+    /// remembered.
+    fn make_room_for_introduction(&mut self, newcomer: Household) -> Result<(), LobbyRefusal> {
+        self.forget_introductions();
+        if self.introductions.len() < INTRODUCTIONS_KEPT_MAX {
+            return Ok(());
+        }
+        let asked = self.introductions.values().map(|known| known.asker);
+        let loser = Shares { kept: 0 }.loser(newcomer, asked);
+        let of_loser = self.introductions.iter().filter(|(_, known)| Some(known.asker) == loser);
+        // A relay is worth more than a memory.
+        let oldest = of_loser.min_by_key(|(_, known)| (known.relay.is_some(), known.introduced_at));
+        let pair = oldest.map(|(pair, _)| *pair).ok_or(LobbyRefusal::Busy)?;
+        self.introductions.remove(&pair);
+        Ok(())
     }
 
     fn forget_introductions(&mut self) {
         self.introductions.retain(|_, known| {
-            known.relay.take_if(|relay| !relay.is_alive());
+            known.relay.take_if(|relay| !relay.packets.is_alive());
             known.relay.is_some() || known.introduced_at.elapsed() < RELAY_WITHIN
         });
     }
@@ -340,29 +393,35 @@ async fn run(shared: Arc<SharedLobby>, endpoint: Endpoint, stop: oneshot::Receiv
 async fn accept(shared: Arc<SharedLobby>, endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         let address = incoming.remote_address().ip();
-        let mut inner = lock(&shared.inner);
-        if !incoming.remote_address_validated() {
-            inner.statistics.admission.retried += 1;
+        let verdict = lock(&shared.inner).admit(address, incoming.remote_address_validated());
+        match verdict {
             // An address that is not validated can always be retried.
-            let _ = incoming.retry();
-        } else if inner.clients.len() < CLIENTS_MAX && inner.limiter.admit(address, Instant::now()) {
-            tokio::spawn(receive(Arc::clone(&shared), incoming, address));
-        } else {
-            inner.statistics.admission.refused += 1;
-            incoming.refuse();
+            Verdict::Retry => drop(incoming.retry()),
+            Verdict::Ignore => incoming.ignore(),
+            Verdict::Refuse => incoming.refuse(),
+            Verdict::Accept(place) => {
+                tokio::spawn(receive(Arc::clone(&shared), incoming, address, place));
+            }
         }
     }
 }
 
-async fn receive(shared: Arc<SharedLobby>, incoming: quinn::Incoming, address: IpAddr) {
+async fn receive(
+    shared: Arc<SharedLobby>,
+    incoming: quinn::Incoming,
+    address: IpAddr,
+    place: HandshakePlace,
+) {
     let handshake = async { incoming.accept().ok()?.await.ok() };
-    let connected = tokio::time::timeout(Duration::from_secs(5), handshake).await.ok().flatten();
-    lock(&shared.inner).limiter.on_handshake_over(address);
-    match connected {
-        Some(quic) => run_connection(&shared, quic).await,
-        None => lock(&shared.inner).statistics.admission.failed += 1,
+    let connected = tokio::select! {
+        connected = tokio::time::timeout(Duration::from_secs(5), handshake) => connected.ok().flatten(),
+        () = place.lost() => None,
+    };
+    lock(&shared.inner).admissions.on_handshake_over(&place, connected.is_none());
+    if let Some(quic) = connected {
+        run_connection(&shared, quic).await;
     }
-    lock(&shared.inner).limiter.on_gone(address);
+    lock(&shared.inner).admissions.on_gone(address);
 }
 
 async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
@@ -375,7 +434,7 @@ async fn run_connection(shared: &Arc<SharedLobby>, quic: quinn::Connection) {
             fingerprint: proven_fingerprint(quic.peer_identity()),
             quic: quic.clone(),
             responses: responses.clone(),
-            introduction_limit: TokenBucket::full(INTRODUCTIONS_BURST),
+            introduction_limit: SharedBucket::full(INTRODUCTIONS_PER_SEC, INTRODUCTIONS_BURST),
         };
         inner.clients.insert(client, known);
         client

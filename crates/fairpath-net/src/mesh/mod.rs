@@ -32,33 +32,38 @@
 //! Every peer sends every update n − 1 times over its own uplink: Banavar 2005 names 8 players as
 //! usual for such games and 32 as the most. Every peer knows everything, and there is no judge: a
 //! peer that lies about its own entities is believed. A room at a lobby is open to every peer that
-//! asks the lobby. For a closed group exchange fingerprints by other means and call
+//! asks the lobby, unless it has a [key](RoomKey). Or exchange fingerprints by other means and call
 //! [`connect`](NetPeer::connect). Where that is not enough, use a server: it relays updates with
 //! the owners' timestamps, and its interceptors decide (`examples/03_relay.rs`).
 
 mod maintain;
+mod room_key;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairpath::schedule::Scheduler;
-use fairpath::session::{Client, ClientConfig, Protocol, Server, ServerConfig, ServerFrame, Statistics};
+use fairpath::session::{
+    Client, ClientConfig, Household, Protocol, Server, ServerConfig, ServerFrame, Shares, Statistics,
+};
+
 use fairpath::time::{LocalInstant, SharedInstant};
 use fairpath::vector::Planar;
 use quinn::Endpoint;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::admissions::{Limits, household};
 use crate::background::Background;
 use crate::client::{self, ConnectionState, Connector, Routes};
 use crate::clock::Clock;
 use crate::congestion::Congestion;
 use crate::connection::{ALPN_NATIVE, transport_config};
-use crate::connection_limiter::Limits;
 use crate::endpoint::{open_endpoint, quic_server_config};
 use crate::identity::client_certificates::ClientCertificates;
 use crate::identity::{Fingerprint, Identity, Trust};
@@ -70,6 +75,8 @@ use crate::quinn_server::QuinnServer;
 use crate::served::ServedSession;
 use crate::server::{BindError, PeerStatus};
 use crate::{NetClientConfig, lock, new_epoch, unguessable_random};
+use room_key::PROOF;
+pub use room_key::{NotARoomKey, RoomKey};
 
 /// How a peer takes part in a mesh.
 #[derive(Debug)]
@@ -93,6 +100,16 @@ pub struct NetPeerConfig<V: Planar> {
     /// Other peers at most. Default 31: a mesh of 32, which Banavar 2005 names as the most that
     /// such games had. Each costs two connections, and a copy of every update.
     pub peers_max: usize,
+    /// Places that peers of one address keep when the mesh is full and a lobby introduces a peer of
+    /// another address. Default 8. Beyond them, the address with the most peers loses the one that
+    /// came last ([`Shares`]); peers that are not connected go first.
+    /// While places are free, an address may have any number. Raise it for a class behind one
+    /// router, up to [`peers_max`](Self::peers_max). Peers that the game has
+    /// [connected](NetPeer::connect) itself keep their places.
+    pub places_kept: usize,
+    /// The key of the room, without which a peer that a lobby introduces is not let in. Default
+    /// `None`: a room is open.
+    pub room_key: Option<RoomKey>,
     /// Time limit of an attempt on the direct route, before the relay is tried. Default 3 s: three
     /// attempts, the first of which an address translator may drop. Too short, and a slow link is
     /// relayed needlessly; too long, and a peer that cannot be reached directly appears late.
@@ -116,6 +133,8 @@ impl<V: Planar> NetPeerConfig<V> {
             congestion: Congestion::default(),
             clock: Clock::unix(),
             peers_max: 31,
+            places_kept: 8,
+            room_key: None,
             direct_within: Duration::from_secs(3),
             give_up_after: Duration::from_secs(15),
         }
@@ -182,7 +201,11 @@ impl<V: Planar> NetPeer<V> {
     pub fn bind(config: NetPeerConfig<V>, scheduler: Box<dyn Scheduler<V>>) -> Result<Self, BindError> {
         let allowed = Arc::new(ClientCertificates::listed());
         let transport = transport_config(config.congestion, config.server_config.budget);
-        let quic = quic_server_config(&config.identity, &[ALPN_NATIVE], Some(allowed.clone()), transport)?;
+        let mut quic =
+            quic_server_config(&config.identity, &[ALPN_NATIVE], Some(allowed.clone()), transport)?;
+        // QUIC moves a connection to a new address before that is proven, and nothing here would
+        // limit what is sent there. A peer whose address changes connects again.
+        quic.migration(false);
         let (runtime, endpoint, address) = open_endpoint(config.listen, &config.identity, quic)?;
         let session = Server::new(own_session(&config), scheduler, unguessable_random());
         let served = ServedSession::new("NetPeer", session, config.limits, config.clock);
@@ -222,7 +245,7 @@ impl<V: Planar> NetPeer<V> {
     /// connection attempt.
     pub fn connect(&self, peer: Fingerprint, address: SocketAddr) -> Result<(), ConnectPeerError> {
         lock(&self.mesh.disconnected).remove(&peer);
-        self.mesh.connect(peer, address, &self.runtime)
+        self.mesh.connect(peer, address, Origin::Game, &self.runtime)
     }
 
     /// Disconnects a peer for good. Only [`connect`](Self::connect) brings it back, not a lobby.
@@ -246,7 +269,8 @@ impl<V: Planar> NetPeer<V> {
         let connector = connector.map_err(AnnounceError::Connect)?;
         let announcement = Announcement { wants_introductions: true, ..announcement };
         let (mesh, runtime) = (Arc::clone(&self.mesh), self.runtime.clone());
-        let member = PeerLobbyMember { mesh, runtime, lobby: at, announcement, read_up_to: EntryId(0) };
+        let (read_up_to, proven) = (EntryId(0), BTreeSet::new());
+        let member = PeerLobbyMember { mesh, runtime, lobby: at, announcement, read_up_to, proven };
         let (presence, requests) = join_lobby(&self.runtime, connector, member);
         *lock(&self.mesh.joined) = Some(JoinedLobby { presence, requests });
         Ok(())
@@ -356,9 +380,23 @@ struct RemotePeer<V: Planar> {
     shared: Arc<client::SharedClient<V>>,
     routes: Arc<Routes>,
     has_connected: Arc<AtomicBool>,
+    origin: Origin,
+    joined_at: Instant,
     /// Dropping it ends the task that maintains the connection.
     _task: oneshot::Sender<()>,
 }
+
+/// How a peer came into the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The game has named it.
+    Game,
+    /// A lobby has introduced it, and has seen it in this household.
+    Lobby(Household),
+}
+
+/// How long an introduced peer has to connect before its place is free for another.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Disconnected peers that are remembered. Of more, some are forgotten.
 const DISCONNECTED_MAX: usize = 1024;
@@ -390,16 +428,21 @@ impl<V: Planar> Mesh<V> {
         self: &Arc<Self>,
         peer: Fingerprint,
         address: SocketAddr,
+        origin: Origin,
         runtime: &Handle,
     ) -> Result<(), ConnectPeerError> {
         if peer == self.fingerprint() {
             return Err(ConnectPeerError::Itself);
         }
-        let mut others = lock(&self.others);
-        if let Some(known) = others.get(&peer) {
+        if let Some(known) = lock(&self.others).get_mut(&peer) {
             known.routes.set_direct(address);
+            if origin == Origin::Game {
+                known.origin = origin;
+            }
             return Ok(());
         }
+        self.make_room(origin)?;
+        let mut others = lock(&self.others);
         if others.len() >= self.config.peers_max {
             return Err(ConnectPeerError::Full);
         }
@@ -423,8 +466,34 @@ impl<V: Planar> Mesh<V> {
             has_connected: Arc::clone(&has_connected),
         };
         runtime.spawn(maintain::maintain(Arc::clone(self), watched, connector, config, dropped));
-        others.insert(peer, RemotePeer { shared, routes, has_connected, _task: task });
+        let joined_at = Instant::now();
+        others.insert(peer, RemotePeer { shared, routes, has_connected, origin, joined_at, _task: task });
         Ok(())
+    }
+
+    /// Removes an introduced peer for another one, if the mesh is full.
+    fn make_room(&self, newcomer: Origin) -> Result<(), ConnectPeerError> {
+        let Some(taken) = self.introduced_if_full() else { return Ok(()) };
+        let Origin::Lobby(newcomer) = newcomer else { return Err(ConnectPeerError::Full) };
+        // Not while the list is locked: a game may hold a session and ask for the list.
+        let places: Vec<Place> = taken.into_iter().map(TakenPlace::look).collect();
+        let leaver = place_to_yield(self.config.places_kept, newcomer, &places);
+        self.forget(leaver.ok_or(ConnectPeerError::Full)?);
+        Ok(())
+    }
+
+    /// The peers that a lobby has introduced. `None` while there is room for another peer.
+    fn introduced_if_full(&self) -> Option<Vec<TakenPlace<V>>> {
+        let others = lock(&self.others);
+        let is_full = others.len() >= self.config.peers_max;
+        let place = |(peer, other): (&Fingerprint, &RemotePeer<V>)| match other.origin {
+            Origin::Game => None,
+            Origin::Lobby(household) => {
+                let (shared, joined_at) = (Arc::clone(&other.shared), other.joined_at);
+                Some(TakenPlace { peer: *peer, household, shared, joined_at })
+            }
+        };
+        is_full.then(|| others.iter().filter_map(place).collect())
     }
 
     fn client_config(&self, peer: Fingerprint) -> NetClientConfig {
@@ -450,6 +519,43 @@ impl<V: Planar> Mesh<V> {
     }
 }
 
+/// The place of an introduced peer.
+struct TakenPlace<V: Planar> {
+    peer: Fingerprint,
+    household: Household,
+    shared: Arc<client::SharedClient<V>>,
+    joined_at: Instant,
+}
+
+/// The same, without the peer's session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    peer: Fingerprint,
+    household: Household,
+    joined_at: Instant,
+    /// Whether it has had its time to connect, and is not connected.
+    is_idle: bool,
+}
+
+impl<V: Planar> TakenPlace<V> {
+    fn look(self) -> Place {
+        let Self { peer, household, shared, joined_at } = self;
+        let is_idle = joined_at.elapsed() >= CONNECTS_WITHIN && !shared.is_in_session();
+        Place { peer, household, joined_at, is_idle }
+    }
+}
+
+/// The introduced peer that loses its place to a newcomer: one that is not connected, of the
+/// household with the most such; or of the household with the most places the one that came last.
+fn place_to_yield(kept: usize, newcomer: Household, places: &[Place]) -> Option<Fingerprint> {
+    let idle = || places.iter().filter(|place| place.is_idle);
+    let idle_of = |household: Household| idle().filter(|place| place.household == household).count();
+    let longest_idle = idle().max_by_key(|place| (idle_of(place.household), Reverse(place.joined_at)));
+    let loser = Shares { kept }.loser(newcomer, places.iter().map(|place| place.household));
+    let of_loser = places.iter().filter(|place| Some(place.household) == loser);
+    longest_idle.or_else(|| of_loser.max_by_key(|place| place.joined_at)).map(|place| place.peer)
+}
+
 struct PeerLobbyMember<V: Planar> {
     mesh: Arc<Mesh<V>>,
     runtime: Handle,
@@ -457,6 +563,8 @@ struct PeerLobbyMember<V: Planar> {
     announcement: Announcement,
     /// The last entry that was read, of a list that comes in pages.
     read_up_to: EntryId,
+    /// Peers that have proven to have the key of the room.
+    proven: BTreeSet<Fingerprint>,
 }
 
 impl<V: Planar> PeerLobbyMember<V> {
@@ -474,13 +582,34 @@ impl<V: Planar> PeerLobbyMember<V> {
             && !lock(&self.mesh.others).contains_key(&peer)
             && !lock(&self.mesh.disconnected).contains(&peer)
     }
+
+    /// Whether the announcer of an entry may be let in. Remembers it if so: the peer may ask the
+    /// lobby first.
+    fn may_enter(&mut self, listing: &Listing) -> bool {
+        let Some(key) = &self.mesh.config.room_key else { return true };
+        let is_proven = key.is_proven(listing);
+        if is_proven {
+            self.proven.insert(listing.fingerprint);
+            if self.proven.len() > PROVEN_MAX {
+                self.proven.pop_first();
+            }
+        }
+        is_proven
+    }
 }
+
+/// Peers of a room that are remembered: many times what fits into a mesh.
+const PROVEN_MAX: usize = 1024;
 
 impl<V: Planar> LobbyMember for PeerLobbyMember<V> {
     fn announcement(&self) -> Announcement {
         let players = lock(&self.mesh.others).len() as u32 + 1;
         let seats = self.mesh.config.peers_max as u32 + 1;
-        Announcement { players, seats, ..self.announcement.clone() }
+        let mut announcement = Announcement { players, seats, ..self.announcement.clone() };
+        if let Some(key) = &self.mesh.config.room_key {
+            announcement.attributes.insert(PROOF.to_owned(), key.proof(self.mesh.fingerprint()));
+        }
+        announcement
     }
 
     fn on_response(&mut self, response: LobbyResponse) -> Vec<LobbyRequest> {
@@ -492,13 +621,25 @@ impl<V: Planar> LobbyMember for PeerLobbyMember<V> {
             }
             LobbyResponse::Found(listing) => {
                 self.read_up_to = self.read_up_to.max(listing.entry);
-                if self.is_wanted(&listing) { vec![LobbyRequest::Meet(listing.entry)] } else { Vec::new() }
+                if self.may_enter(&listing) && self.is_wanted(&listing) {
+                    vec![LobbyRequest::Meet(listing.entry)]
+                } else {
+                    Vec::new()
+                }
             }
             LobbyResponse::End(true) => vec![self.look(self.read_up_to)],
+            // Either it is a stranger, or it has come since the list was read. In that case the
+            // list has its proof, and this peer asks to meet it.
+            LobbyResponse::Meet(peer, _)
+                if self.mesh.config.room_key.is_some() && !self.proven.contains(&peer) =>
+            {
+                vec![self.look(self.read_up_to)]
+            }
             LobbyResponse::Meet(peer, address) => {
                 if !lock(&self.mesh.disconnected).contains(&peer) {
+                    let origin = Origin::Lobby(household(address.ip()));
                     // If there is no room, the other peer's attempts fail.
-                    let _ = self.mesh.connect(peer, address, &self.runtime);
+                    let _ = self.mesh.connect(peer, address, origin, &self.runtime);
                 }
                 Vec::new()
             }
@@ -534,3 +675,32 @@ impl fmt::Display for ConnectPeerError {
 }
 
 impl std::error::Error for ConnectPeerError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 34 certificates of one address closed a room to all others.
+    #[test]
+    fn peers_of_one_household_yield_to_a_newcomer_and_idle_ones_first() {
+        let begin = Instant::now();
+        let place = |nth: u8, household, is_idle| Place {
+            peer: Fingerprint([nth; 32]),
+            household: Household(household),
+            joined_at: begin + Duration::from_secs(nth.into()),
+            is_idle,
+        };
+        let yields = |kept, newcomer, places: &[Place]| {
+            place_to_yield(kept, Household(newcomer), places).map(|it| it.0[0])
+        };
+        let mut places: Vec<Place> = (0..31).map(|nth| place(nth, 1, false)).collect();
+        assert_eq!(yields(8, 2, &places), Some(30), "the last one");
+        assert_eq!(yields(8, 1, &places), None, "it is full");
+        assert_eq!(yields(31, 2, &places), None, "a class behind one router");
+        places[7].is_idle = true;
+        places[9].is_idle = true;
+        assert_eq!(yields(31, 2, &places), Some(7), "idle for the longest time");
+        places[3] = place(3, 2, true);
+        assert_eq!(yields(31, 4, &places), Some(7), "of the household with more such");
+    }
+}

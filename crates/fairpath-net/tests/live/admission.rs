@@ -41,23 +41,33 @@ fn a_pinned_certificate_or_a_trusted_one_and_no_other() {
 }
 
 #[test]
-fn a_valid_token_admits_and_a_wrong_one_is_refused_for_good() {
-    let tokens = ConnectTokens::new(&[3; 32]);
+fn a_valid_token_admits_once_and_a_wrong_one_is_refused_for_good() {
+    let tokens = ConnectTokens::for_world(&[3; 32], "arena");
     let session = server_session().with_admission(tokens.clone());
     let mut world = World::with(LinkConfig::default(), session, |_| {});
+    let (address, pin) = (world.server.address(), world.server.fingerprint());
     let connect = |authentication: Vec<u8>| {
         let config = ClientConfig { authentication, ..ClientConfig::new(classes()) };
-        let trust = Trust::Pinned(vec![world.server.fingerprint()]);
         let session = Client::<Vec2>::new(config, unguessable_random());
-        NetClient::connect(world.server.address(), NetClientConfig::new(trust), session).expect("a socket")
+        let config = NetClientConfig::new(Trust::Pinned(vec![pin]));
+        NetClient::connect(address, config, session).expect("a socket")
     };
-    let friend = connect(tokens.issue(b"ann", Duration::from_secs(600)).expect("short"));
+    let token = tokens.issue(b"ann", Duration::from_secs(600)).expect("short");
+    let friend = connect(token.clone());
     let stranger = connect(b"sesame".to_vec());
     world.until("one is in and the other is not", |_| {
         friend.with_session(|session, _| session.is_connected())
             && stranger.connection_state()
                 == ConnectionState::Over(Some(ConnectionProblem::Refused(CloseReason::NotAdmitted)))
     });
+    // Longer than its answer could have been lost: a copy begins no session, and the first goes on.
+    std::thread::sleep(ConnectTokens::REUSE_WITHIN + Duration::from_secs(2));
+    let copy = connect(token);
+    world.until("the copy is refused", |_| {
+        copy.connection_state()
+            == ConnectionState::Over(Some(ConnectionProblem::Refused(CloseReason::NotAdmitted)))
+    });
+    assert!(friend.with_session(|session, _| session.is_connected()));
 }
 
 #[test]

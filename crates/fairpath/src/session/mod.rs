@@ -118,6 +118,7 @@ pub mod codec;
 mod error;
 mod filler;
 mod handle;
+mod household;
 mod id_blocks;
 mod id_map;
 mod interceptor;
@@ -146,6 +147,7 @@ pub use client::{Client, ClientConfig, ClientEvent, ClientFrame};
 pub use codec::MessageError;
 pub use error::{CallError, CloseReason, ObjectError, Refusal};
 pub use handle::ObjectHandle;
+pub use household::{Household, Shares};
 pub use interceptor::{ClaimRequest, Interceptor, SpeedCheck, TeleportCheck, Update};
 pub use loss_protection::LossProtection;
 pub use message::Target;
@@ -153,7 +155,8 @@ pub use protocol::{GameId, Protocol};
 pub use queues::Queues;
 pub use scope::{Everything, Nearest, Reach, Scope, ScopeObject, Within};
 pub use server::{
-    Admission, AdmitAll, ConnectionId, DatagramEffect, Server, ServerConfig, ServerEvent, ServerFrame,
+    Admission, AdmitAll, Admitted, ConnectionId, DatagramEffect, Pass, Server, ServerConfig, ServerEvent,
+    ServerFrame,
 };
 pub use settings::{ClassSettings, Settings};
 pub use statistics::Statistics;

@@ -94,6 +94,10 @@ pub(crate) struct Arguments {
     /// The greatest number of clients
     #[arg(long, value_name = "N", default_value_t = 64)]
     clients_max: usize,
+    /// The number of seats that one address keeps when the server is full and players from
+    /// elsewhere want to join
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    seats_kept: usize,
     /// The number of threads that serve connections. One is enough for several hundred players
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
@@ -257,6 +261,7 @@ impl Arguments {
             placement,
             budget,
             clients_max: self.clients_max,
+            seats_kept: self.seats_kept,
             dispatcher: self.telling.dispatcher(),
             ..ServerConfig::new(self.telling.classes()?, new_epoch())
         };

@@ -107,7 +107,7 @@ impl Peer {
         at: SharedInstant,
         now: Instant,
     ) -> Option<CloseReason> {
-        if !matches!(self.stage, Stage::Greeting(_)) {
+        if !matches!(self.stage, Stage::Greeting(..)) {
             // Further streams stay unread, and flow control bounds what they hold.
             return None;
         }

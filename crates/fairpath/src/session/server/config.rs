@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 
 use super::super::limits::{OBJECTS_PER_CLIENT_MAX, RESUME_WITHIN, SILENCE_MAX};
-use super::super::{Budget, LossProtection, Protocol};
+use super::super::{Budget, Household, LossProtection, Protocol};
 use crate::place::Placement;
 use crate::schedule::DispatcherConfig;
 use crate::time::Span;
@@ -31,9 +31,20 @@ pub struct ServerConfig<V: Planar> {
     pub dispatcher: DispatcherConfig,
     /// Most clients with a session. Default 64. An absent client can cost an outbox of 256 KiB.
     pub clients_max: usize,
+    /// Seats that one household keeps when a newcomer of another finds the server full. Default 8:
+    /// a family and its guests. Beyond them, the household with the most seats gives up the one
+    /// that it took last ([`Shares`](crate::session::Shares)), with
+    /// [`CloseReason::Full`](crate::session::CloseReason::Full). While seats are free, a household
+    /// may have any number.
+    ///
+    /// Raise it to the size of the largest group that plays behind one router: a school class, a
+    /// LAN party. With [`clients_max`](Self::clients_max) no connected client is ever removed; then
+    /// one address can keep all others out. Sessions without a connection are removed for a
+    /// newcomer in any case.
+    pub seats_kept: usize,
     /// Most objects that one client may own. Default
-    /// [`OBJECTS_PER_CLIENT_MAX`](crate::session::limits::OBJECTS_PER_CLIENT_MAX), 256. Raise it for
-    /// clients that speak for many, such as a gateway to another network, together with
+    /// [`OBJECTS_PER_CLIENT_MAX`](crate::session::limits::OBJECTS_PER_CLIENT_MAX), 256. Raise it
+    /// for clients that speak for many, such as a gateway to another network, together with
     /// [`ClientConfig::objects_max`](crate::session::ClientConfig::objects_max). Too high for
     /// players: one client can fill the world
     /// ([`OBJECTS_MAX`](crate::session::limits::OBJECTS_MAX)).
@@ -63,6 +74,7 @@ impl<V: Planar> ServerConfig<V> {
             loss_protection: LossProtection::default(),
             dispatcher: DispatcherConfig::default(),
             clients_max: 64,
+            seats_kept: 8,
             objects_per_client_max: OBJECTS_PER_CLIENT_MAX,
             silence_max: SILENCE_MAX,
             resume_within: RESUME_WITHIN,
@@ -79,7 +91,28 @@ pub trait Admission: Debug + Send {
     /// learned about the player, for [`Joined`](crate::session::ServerEvent::Joined): an account, a
     /// name. Returns `None` to refuse the client. Also called when a session is resumed.
     fn admit(&mut self, authentication: &[u8]) -> Option<Vec<u8>>;
+
+    /// Decides like [`admit`](Self::admit), which it calls by default, for a check that needs to
+    /// know more. `resumes`: the client has proven that an existing session is its own.
+    fn check(&mut self, authentication: &[u8], from: Household, resumes: bool) -> Option<Admitted> {
+        let _ = (from, resumes);
+        self.admit(authentication).map(|bearer| Admitted { bearer, pass: None })
+    }
 }
+
+/// What an [`Admission`] check learned about a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// The player: an account, a name.
+    pub bearer: Vec<u8>,
+    /// A pass admits to one session at a time: a new one ends the other that has it. `None`: the
+    /// client may have any number.
+    pub pass: Option<Pass>,
+}
+
+/// Names what a client was admitted by, such as one connect token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pass(pub [u8; 16]);
 
 /// Admits every client.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,9 +1,12 @@
 //! The beginning, resumption and end of sessions.
 
+use std::cmp::Reverse;
+
 use super::member::Member;
-use super::{ConnectionId, Server, ServerEvent};
+use super::{Admitted, Connection, ConnectionId, Pass, Server, ServerEvent};
 use crate::number::EntityId;
 use crate::session::channel::Channel;
+use crate::session::household::{Household, Shares, count};
 use crate::session::limits::IDS_PER_GRANT;
 use crate::session::message::{Hello, Message, Outcome, Received, Resume, SESSION_VERSION, Welcome};
 use crate::session::undelivered::UndeliveredTypes;
@@ -29,12 +32,21 @@ impl<V: Planar> Server<V> {
         now: SharedInstant,
     ) -> Result<(), CloseReason> {
         let Message::Hello(hello) = message else { return Err(CloseReason::OutOfPlace) };
-        let bearer = self.check_greeting(&hello)?;
-        let resumed = hello.resume.as_ref().and_then(|resume| self.resume(resume, now));
+        self.check_greeting(&hello)?;
+        let household = self.connections.get(&id).ok_or(CloseReason::OutOfPlace)?.household;
+        let resumed = match hello.resume.as_ref().filter(|resume| self.session_of(resume).is_some()) {
+            Some(resume) => {
+                self.admit(&hello, household, true)?;
+                self.resume(resume, now)
+            }
+            None => None,
+        };
         let (client, outcome, event) = match resumed {
             Some((client, received)) => (client, Outcome::Resumed(received), ServerEvent::Resumed(client)),
             None => {
-                let client = self.begin(id, bearer.clone(), now)?;
+                let admitted = self.admit(&hello, household, false)?;
+                let bearer = admitted.bearer.clone();
+                let client = self.begin(id, admitted, now)?;
                 let first = self.take_grant(client, now).ok_or(CloseReason::Full)?;
                 (client, Outcome::New(first, IDS_PER_GRANT), ServerEvent::Joined { client, bearer })
             }
@@ -55,8 +67,8 @@ impl<V: Planar> Server<V> {
         Ok(())
     }
 
-    /// Returns what the admission check learned about the player.
-    fn check_greeting(&mut self, hello: &Hello) -> Result<Vec<u8>, CloseReason> {
+    /// Checks that both ends have the same game.
+    fn check_greeting(&self, hello: &Hello) -> Result<(), CloseReason> {
         if hello.version != SESSION_VERSION {
             return Err(CloseReason::WrongVersion);
         }
@@ -76,15 +88,23 @@ impl<V: Planar> Server<V> {
         if hello.game.fingerprint != protocol.game_id().fingerprint {
             return Err(CloseReason::WrongProtocol);
         }
-        self.admission.admit(&hello.authentication).ok_or(CloseReason::NotAdmitted)
+        Ok(())
+    }
+
+    /// Returns what the admission check learned about the player.
+    fn admit(&mut self, hello: &Hello, from: Household, resumes: bool) -> Result<Admitted, CloseReason> {
+        self.admission.check(&hello.authentication, from, resumes).ok_or(CloseReason::NotAdmitted)
+    }
+
+    /// The client whose session this proves to be the sender's.
+    fn session_of(&self, resume: &Resume) -> Option<ClientId> {
+        let of_this_run = self.members.iter().filter(|_| resume.epoch == self.config.epoch);
+        of_this_run.into_iter().find(|(_, member)| member.token == resume.token).map(|(client, _)| *client)
     }
 
     /// Resumes a session. Returns its client and what the server received; `None` if impossible.
     fn resume(&mut self, resume: &Resume, now: SharedInstant) -> Option<(ClientId, Received)> {
-        if resume.epoch != self.config.epoch {
-            return None;
-        }
-        let client = *self.members.iter().find(|(_, member)| member.token == resume.token)?.0;
+        let client = self.session_of(resume)?;
         self.supersede(client, now);
         let member = self.members.get_mut(&client)?;
         let is_too_late = member.detached_at.is_some_and(|since| now - since >= self.config.resume_within);
@@ -106,20 +126,62 @@ impl<V: Planar> Server<V> {
     fn begin(
         &mut self,
         id: ConnectionId,
-        bearer: Vec<u8>,
+        admitted: Admitted,
         now: SharedInstant,
     ) -> Result<ClientId, CloseReason> {
-        if self.members.len() >= self.config.clients_max {
-            return Err(CloseReason::Full);
+        let Connection { token, household, .. } =
+            *self.connections.get(&id).ok_or(CloseReason::OutOfPlace)?;
+        if let Some(pass) = admitted.pass {
+            self.end_session_with(pass, now);
         }
-        let token = self.connections.get(&id).ok_or(CloseReason::OutOfPlace)?.token;
+        if self.members.len() >= self.config.clients_max {
+            self.make_room(household, now)?;
+        }
         let client = ClientId(self.next_client);
         self.next_client = self.next_client.checked_add(1).ok_or(CloseReason::Full)?;
         let random = self.random.fork(1 + u64::from(client.0));
         let channel =
             Channel::new(self.config.budget, self.config.datagram_every, self.config.loss_protection, random);
-        self.members.insert(client, Member::new(token, bearer, channel, now));
+        self.members.insert(client, Member::new(token, admitted, household, channel, now));
         Ok(client)
+    }
+
+    /// Ends the session that was admitted by this pass: the greeting's answer was lost, or another
+    /// client has a copy.
+    fn end_session_with(&mut self, pass: Pass, now: SharedInstant) {
+        let earlier = self.members.iter().find(|(_, member)| member.admitted.pass == Some(pass));
+        if let Some(client) = earlier.map(|(client, _)| *client) {
+            self.dismiss(client, now);
+        }
+    }
+
+    /// Ends a session for a newcomer: one without a connection, or of a household that has more
+    /// than its share.
+    fn make_room(&mut self, newcomer: Household, now: SharedInstant) -> Result<(), CloseReason> {
+        let leaver = self.absent_to_remove().or_else(|| self.seat_for(newcomer)).ok_or(CloseReason::Full)?;
+        match self.connection(leaver) {
+            Some(id) => self.close(id, CloseReason::Full, now),
+            None => self.lose_session(leaver, now),
+        }
+        Ok(())
+    }
+
+    /// Of the sessions without a connection, one of the household with the most seats, and of those
+    /// the one that has been absent longest: clients that come and vanish remove each other first.
+    fn absent_to_remove(&self) -> Option<ClientId> {
+        let seats = count(self.members.values().map(|member| member.household));
+        let absent = self.members.iter().filter_map(|(client, member)| {
+            Some((seats[&member.household], Reverse(member.detached_at?), *client))
+        });
+        absent.max().map(|(.., client)| client)
+    }
+
+    /// The seat that the household with the most seats took last, if it has to give one up.
+    fn seat_for(&self, newcomer: Household) -> Option<ClientId> {
+        let shares = Shares { kept: self.config.seats_kept };
+        let loser = shares.loser(newcomer, self.members.values().map(|member| member.household))?;
+        let seats = self.members.iter().filter(|(_, member)| member.household == loser);
+        seats.map(|(client, _)| *client).max()
     }
 
     fn bind(&mut self, client: ClientId, id: ConnectionId, now: SharedInstant) {
@@ -127,6 +189,7 @@ impl<V: Planar> Server<V> {
         (member.connection, member.detached_at, member.heard_at) = (Some(id), None, now);
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.client = Some(client);
+            member.household = connection.household;
         }
         self.dispatcher.join(client.receiver(), now);
         for object in self.objects.keys().copied().collect::<Vec<_>>() {

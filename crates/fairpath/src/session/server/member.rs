@@ -1,17 +1,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ConnectionId;
 use super::interest::WorldVersion;
 use super::waiting::Waiting;
+use super::{Admitted, ConnectionId};
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
 use crate::place::Acceptance;
-use crate::session::Token;
 use crate::session::bucket::Bucket;
 use crate::session::channel::Channel;
 use crate::session::limits::{
     CALLS_BURST, CALLS_PER_SEC, REFUSALS_BURST, REFUSALS_PER_SEC, REQUESTS_BURST, REQUESTS_PER_SEC,
 };
+use crate::session::{Household, Token};
 use crate::time::SharedInstant;
 use crate::vector::Planar;
 
@@ -23,7 +23,8 @@ pub(super) struct Member<V: Planar> {
     pub(super) detached_at: Option<SharedInstant>,
     pub(super) heard_at: SharedInstant,
     /// What the admission check learned about the player.
-    pub(super) bearer: Vec<u8>,
+    pub(super) admitted: Admitted,
+    pub(super) household: Household,
     /// Objects that the client is to see and has not been told of.
     pub(super) waiting: Waiting,
     /// Objects that the client sees, including its own.
@@ -45,7 +46,13 @@ pub(super) struct Member<V: Planar> {
 }
 
 impl<V: Planar> Member<V> {
-    pub(super) fn new(token: Token, bearer: Vec<u8>, channel: Channel, now: SharedInstant) -> Self {
+    pub(super) fn new(
+        token: Token,
+        admitted: Admitted,
+        household: Household,
+        channel: Channel,
+        now: SharedInstant,
+    ) -> Self {
         let bucket = |per_sec: u32, burst: u32| Bucket::new(per_sec.into(), burst.into());
         Self {
             channel,
@@ -53,7 +60,8 @@ impl<V: Planar> Member<V> {
             connection: None,
             detached_at: None,
             heard_at: now,
-            bearer,
+            admitted,
+            household,
             waiting: Waiting::default(),
             seen: BTreeSet::new(),
             owned: BTreeSet::new(),

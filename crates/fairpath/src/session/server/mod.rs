@@ -15,7 +15,7 @@ mod waiting;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-pub use config::{Admission, AdmitAll, ServerConfig};
+pub use config::{Admission, AdmitAll, Admitted, Pass, ServerConfig};
 pub use event::{DatagramEffect, ServerEvent};
 pub use frame::ServerFrame;
 
@@ -34,7 +34,7 @@ use super::message::{Call, Frames, Target};
 use super::queues::Queues;
 use super::scope::Scope;
 use super::statistics::Statistics;
-use super::{ClassId, ClientId, Delivery, Party, Protocol, Token};
+use super::{ClassId, ClientId, Delivery, Household, Party, Protocol, Shares, Token};
 use crate::forecast::Forecast;
 use crate::number::EntityId;
 use crate::place::{Relay, Replica};
@@ -95,6 +95,7 @@ struct Connection {
     frames: Frames,
     client: Option<ClientId>,
     token: Token,
+    household: Household,
     opened_at: SharedInstant,
     closing: Option<CloseReason>,
 }
@@ -102,8 +103,8 @@ struct Connection {
 impl<V: Planar> Server<V> {
     /// Returns a server without clients. `scheduler` distributes updates:
     /// [`Queued`](crate::schedule::Queued) in a game, within the bytes that
-    /// [`Budget`](super::Budget) allows to each client. Schedulers of the laboratory have a budget of
-    /// their own, in DR vectors per trigger of any object. In a live game seed `random` with a
+    /// [`Budget`](super::Budget) allows to each client. Schedulers of the laboratory have a budget
+    /// of their own, in DR vectors per trigger of any object. In a live game seed `random` with a
     /// secret, which proves receipts.
     pub fn new(config: ServerConfig<V>, scheduler: Box<dyn Scheduler<V>>, random: Random) -> Self {
         Self {
@@ -394,15 +395,39 @@ impl<V: Planar> Server<V> {
     /// Adds a connected transport. `token` must be new and secret; it becomes the token of the
     /// session, if the client begins one. Returns `None` if there are too many connections.
     pub fn handle_connected(&mut self, token: Token, now: SharedInstant) -> Option<ConnectionId> {
+        self.handle_connected_from(Household::default(), token, now)
+    }
+
+    /// Adds a connected transport like [`handle_connected`](Self::handle_connected), of a client of
+    /// this household.
+    pub fn handle_connected_from(
+        &mut self,
+        household: Household,
+        token: Token,
+        now: SharedInstant,
+    ) -> Option<ConnectionId> {
         if self.connections.len() >= self.config.clients_max + GREETINGS_MAX {
+            self.close_greeting_for(household, now);
             return None;
         }
         let id = ConnectionId(self.next_connection);
         self.next_connection += 1;
         let frames = Frames::default();
-        let connection = Connection { frames, client: None, token, opened_at: now, closing: None };
+        let connection = Connection { frames, client: None, token, household, opened_at: now, closing: None };
         self.connections.insert(id, connection);
         Some(id)
+    }
+
+    /// Closes a connection that has not greeted, if its household has to give up a place. The
+    /// newcomer's next attempt finds it.
+    fn close_greeting_for(&mut self, newcomer: Household, now: SharedInstant) {
+        let waits = |(_, it): &(&ConnectionId, &Connection)| it.client.is_none() && it.closing.is_none();
+        let waiting = || self.connections.iter().filter(waits);
+        let loser = Shares { kept: 0 }.loser(newcomer, waiting().map(|(_, it)| it.household));
+        let oldest = waiting().find(|(_, it)| Some(it.household) == loser).map(|(id, _)| *id);
+        if let Some(id) = oldest {
+            self.close(id, CloseReason::NoGreeting, now);
+        }
     }
 
     /// Handles the loss of a transport; `reason` is the client's, if it gave one.
@@ -687,7 +712,7 @@ impl<V: Planar> Server<V> {
 
     /// Returns what the [`Admission`] learned about a client's player.
     pub fn bearer(&self, client: ClientId) -> Option<&[u8]> {
-        Some(&self.members.get(&client)?.bearer)
+        Some(&self.members.get(&client)?.admitted.bearer)
     }
 
     /// Returns the description of the game.
