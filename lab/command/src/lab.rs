@@ -22,6 +22,7 @@ use crate::laps::{Laps, open_all};
 use crate::live::EndCondition;
 use crate::motion::MotionOptions;
 use crate::options::games;
+use crate::papers::{Claims, Teach};
 use crate::prediction::{CountPackets, Eval, Tune};
 use crate::print;
 
@@ -51,6 +52,10 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Predict recorded laps, each by the mean line of the others
     Laps(Laps),
+    /// Judge every claim of the papers with several seeds, as one table
+    Claims(Claims),
+    /// Teach the learned predictors of `lab eval` by matches of our own bots
+    Teach(Teach),
     /// Play BZFlag's real programs under delay, with and without the proxy
     Bzflag(BzflagArguments),
     /// List the experiments
@@ -170,8 +175,9 @@ results.json and --json have:
   experiment, name, seed, version, command, motion, delays_ms, jitter_ms
              what was run, and how to repeat it
   rows[]     one object per row of the table, the same keys in each; a key ends in its unit
-  claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected,
-             paper, remark
+  counts[]   class, held, not_held, not_applicable: how many claims of each class hold
+  claims[]   id, text, class (the paper's words, our stricter reading, ours alone), reading, held
+             (true, false, or null where it does not apply), measured, unit, expected, paper, remark
   figures[], notes[]
 
 `all` writes a folder for each experiment and an index.html that links to them; with --json it prints
@@ -198,6 +204,8 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Packets(packets) => packets.execute(),
         Command::Tune(tune) => tune.execute(),
         Command::Laps(laps) => laps.execute(),
+        Command::Claims(claims) => claims.execute(),
+        Command::Teach(teach) => teach.execute(),
         Command::Bzflag(arguments) => arguments.execute(),
         Command::List => {
             print::to_stdout(&print::list(&ExperimentGroup::ALL))?;
@@ -351,7 +359,7 @@ pub(crate) fn delay(text: &str) -> Result<Span, String> {
 }
 
 /// Progress as a bar on stderr, if stderr is a terminal; and Ctrl-C for experiments that ask.
-struct ProgressLine {
+pub(crate) struct ProgressLine {
     name: &'static str,
     bar: Option<ProgressBar>,
     /// Begun when an experiment first asks: until then Ctrl-C ends the process at once.
@@ -359,7 +367,7 @@ struct ProgressLine {
 }
 
 impl ProgressLine {
-    fn new(name: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{msg:<32} {bar:32} {pos}/{len}  {eta} left");
