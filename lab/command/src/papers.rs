@@ -93,7 +93,8 @@ fn write(out: &Path, text: String) -> Result<ExitCode, BadInput> {
     let Some(name) = name else {
         return Err(BadInput::of("--out", &out.display().to_string(), "give the name of a file"));
     };
-    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let folder =
+        out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     write_together(folder, &[OutputFile { name: name.into(), bytes: text.into_bytes() }])?;
     print::to_stdout(&format!("{}\n", out.display()))?;
     Ok(ExitCode::SUCCESS)

@@ -56,7 +56,7 @@ const FROM_900_MS: usize = 2;
 const FROM_1200_MS: usize = 3;
 
 pub(super) fn claims(field: &Field, reading: Reading) -> [Claim; 5] {
-    let (when, suffix) = (reading.shown(), reading.suffix());
+    let (when, suffix) = (reading.label(), reading.suffix());
     let claim = |id: &str, text: &str, why: &str, judge: &dyn Fn(&Field) -> Option<judge::Judgement>| {
         field.claim(format!("X10.{id}{suffix}"), format!("{when}: {text}"), (why, reading), judge)
     };
@@ -294,7 +294,7 @@ fn errors(field: &Field, reading: Reading) -> Figure {
     let axis = if reading == Reading::MEASURED { axis.logarithmic() } else { axis };
     Figure::new(
         format!("x10-error{}", reading.suffix()),
-        format!("Mean error by delay, {}", reading.shown()),
+        format!("Mean error by delay, {}", reading.label()),
         Axis::new("delay", "ms"),
         axis,
         field.lines(reading, means),

@@ -44,7 +44,7 @@ fn outcome(season: &Season, progress: &dyn Progress) -> Outcome {
 }
 
 pub(super) fn claims(field: &Field, reading: Reading) -> [Claim; 3] {
-    let (when, suffix) = (reading.shown(), reading.suffix());
+    let (when, suffix) = (reading.label(), reading.suffix());
     let claim = |id: &str, text: &str, why: &str, judge: &dyn Fn(&Field) -> Option<Judgement>| {
         field.claim(format!("X11.{id}{suffix}"), format!("{when}: {text}"), (why, reading), judge)
     };
@@ -131,7 +131,7 @@ fn rows(field: &Field) -> Rows {
 fn hits(field: &Field, reading: Reading) -> Figure {
     Figure::new(
         format!("x11-hits{}", reading.suffix()),
-        format!("Hits by delay, {}", reading.shown()),
+        format!("Hits by delay, {}", reading.label()),
         Axis::new("delay", "ms"),
         Axis::new("within the hit radius", "%"),
         field.lines(reading, percents),

@@ -43,7 +43,7 @@ fn outcome(season: &Season, progress: &dyn Progress) -> Outcome {
 }
 
 pub(super) fn claims(field: &Field, reading: Reading) -> [Claim; 2] {
-    let (when, suffix) = (reading.shown(), reading.suffix());
+    let (when, suffix) = (reading.label(), reading.suffix());
     let claim = |id: &str, text: &str, why: &str, judge: &dyn Fn(&Field) -> Option<Judgement>| {
         field.claim(format!("X12.{id}{suffix}"), format!("{when}: {text}"), (why, reading), judge)
     };

@@ -290,18 +290,18 @@ impl Reading {
         }
     }
 
-    /// The legend of figures.
-    fn suffix_shown(self) -> &'static str {
+    /// What sentences begin with, and the legend of figures.
+    pub(super) fn label(self) -> &'static str {
         match self {
-            Self::USUAL => "usual",
+            Self::USUAL => "eq. 17 as printed",
             Self::TEXT => "l = 0.1",
             Self::MEASURED => "measured acceleration",
             Self::TOGETHER => "replayed, section 4.3 (ii)",
-            _ => unreachable!("only judged readings are drawn"),
+            _ => "another reading",
         }
     }
 
-    /// What sentences begin with.
+    /// All of it, in words.
     pub(super) fn shown(self) -> String {
         let [transition, others, hybrid, acceleration] = self.words();
         format!("{transition}, others {others}, hybrids by {hybrid}, acceleration {acceleration}")
@@ -477,7 +477,7 @@ impl Field {
                 |name: &str| reading == Reading::USUAL || reading.as_seen_by(name) != Reading::USUAL;
             let of = |name: &&str| self.of(name, reading).filter(|_| differs(name)).map_or(nothing, &value);
             let (values, ranges): (Vec<_>, Vec<_>) = EVERYBODY.iter().map(of).unzip();
-            bars.series_with_ranges(reading.suffix_shown(), values, ranges)
+            bars.series_with_ranges(reading.label(), values, ranges)
         })
     }
 
