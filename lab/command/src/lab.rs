@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_experiments::experiment::{Experiment, ExperimentGroup, Progress, RunOption, Settings};
 use fairpath_experiments::index::{self, IndexEntry};
-use fairpath_experiments::record::TanksMatch;
+use fairpath_experiments::record::{BotsMatch, TanksMatch};
 use fairpath_experiments::run::RunError;
 use fairpath_experiments::{experiments, run, segments};
 use fairpath_games::GameChoice;
@@ -130,6 +130,7 @@ impl Output {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
         fairpath lab record tanks\n  \
+        fairpath lab record race --seconds 120 --out race.parquet\n  \
         fairpath lab record tanks --seed 7 --seconds 300 --players 20 --out my-match.csv\n  \
         fairpath lab run placement --motion fairpath-out/tanks.parquet\n\n\
         Writes one file per table: the position of every tank and shot at every tick (NAME.parquet or NAME.csv), \
@@ -146,15 +147,15 @@ pub(crate) struct RecordArguments {
     /// The length of the match in seconds
     #[arg(long, value_name = "S", default_value_t = TanksMatch::default().secs)]
     seconds: u32,
-    /// The number of tanks, both teams together
+    /// The number of tanks, both teams together. Only for tanks
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().players)]
     players: u32,
-    /// The greatest number of boxes on the field
+    /// The greatest number of boxes on the field. Only for tanks
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().boxes)]
     boxes: usize,
-    /// The file to write; its name ends in .parquet or .csv
-    #[arg(long, value_name = "FILE", default_value = "fairpath-out/tanks.parquet")]
-    out: PathBuf,
+    /// The file to write; its name ends in .parquet or .csv [default: fairpath-out/GAME.parquet]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 const LONG_HELP: &str = "\
@@ -311,12 +312,15 @@ impl RunArguments {
 
 impl RecordArguments {
     fn execute(self) -> Result<ExitCode, BadInput> {
-        if self.game != GameChoice::Tanks {
-            return Err(format!("{} cannot be recorded yet; record tanks", self.game).into());
+        let Self { game, seed, seconds: secs, players, boxes, out } = self;
+        let out = out.unwrap_or_else(|| Path::new("fairpath-out").join(format!("{game}.parquet")));
+        if game != GameChoice::Tanks {
+            let written = BotsMatch { game, seed, secs }.record(&out)?;
+            print::to_stdout(&print::recorded(&written))?;
+            return Ok(ExitCode::SUCCESS);
         }
-        let Self { seed, seconds: secs, players, boxes, .. } = self;
         let recorded = TanksMatch { seed, secs, players, boxes };
-        let written = recorded.record(&self.out, &ProgressLine::new("tanks"))?;
+        let written = recorded.record(&out, &ProgressLine::new("tanks"))?;
         print::to_stdout(&print::recorded(&written))?;
         Ok(ExitCode::SUCCESS)
     }
