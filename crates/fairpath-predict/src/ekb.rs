@@ -8,8 +8,9 @@ use fairpath::vector::Vec2;
 /// Players follow their friends, move the way their friends move, and in battle advance or retreat
 /// as strength allows. The predicted velocity passes smoothly from the last known one into that.
 ///
-/// Where the text of Shi 2014 contradicts its algorithms, this code follows the algorithms: bravery
-/// counts in battle, alignment outside it, and equation 17 has its factor l.
+/// Where the text of Shi 2014 contradicts its algorithms and equations, this code follows the
+/// latter: bravery counts in battle, alignment outside it, and equation 17 has no factor l
+/// ([`EkbConfig::transition_ticks_per_unit`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ekb {
     config: EkbConfig,

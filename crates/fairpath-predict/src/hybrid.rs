@@ -1,5 +1,5 @@
 use super::tdm::tdm_position;
-use super::{Body, EkbConfig, Known, Missing, Predictor, Reason};
+use super::{Body, EkbConfig, HybridRule, Known, Missing, Predictor, Reason};
 use fairpath::vector::{Vec2, Vector};
 
 /// Switches between a play-pattern predictor and constant acceleration (Shi 2014, algorithm 3).
@@ -8,7 +8,7 @@ use fairpath::vector::{Vec2, Vector};
 /// EKB, [`Oaekb`](super::Oaekb) for hybrid OAEKB. Farther ahead [`Tdm`](super::Tdm) answers for a
 /// subject that has kept its direction within
 /// [`same_direction_within`](EkbConfig::same_direction_within) (40°) for as long as the prediction
-/// looks ahead, and `P` for a subject that has turned.
+/// looks ahead, and `P` for a subject that has turned. [`HybridRule::Text`] is the contrary.
 #[derive(Clone, Debug)]
 pub struct Hybrid<P> {
     name: String,
@@ -19,14 +19,23 @@ pub struct Hybrid<P> {
 impl<P: Predictor> Hybrid<P> {
     /// Creates a hybrid of `inner` and constant acceleration.
     ///
-    /// Reads `ekb_ticks` and `same_direction_within` from `config` and nothing else.
+    /// Reads `ekb_ticks`, `same_direction_within` and `hybrid` from `config` and nothing else.
     pub fn new(inner: P, config: EkbConfig) -> Self {
         Self { name: format!("hybrid {}", inner.name()), inner, config }
     }
 
-    /// Returns for how many ticks the subject has kept its direction, at most `farthest`.
-    fn steady_ticks(&self, known: &Known<'_>, farthest: u32) -> u32 {
-        steady_ticks(known.history, self.config.same_direction_within, farthest)
+    /// Returns whether the acceleration is kept at each number of ticks ahead, up to `farthest`.
+    fn course(&self, known: &Known<'_>, farthest: u32) -> impl Fn(u32) -> bool + use<P> {
+        // One tick more than any prediction looks ahead tells longer from equally long.
+        let steady = steady_ticks(known.history, self.config.same_direction_within, farthest + 1);
+        let EkbConfig { ekb_ticks, hybrid, .. } = self.config;
+        move |ticks| {
+            ticks > ekb_ticks
+                && match hybrid {
+                    HybridRule::Algorithm => ticks <= steady,
+                    HybridRule::Text => ticks >= steady,
+                }
+        }
     }
 }
 
@@ -49,9 +58,7 @@ impl<P: Predictor> Predictor for Hybrid<P> {
         positions: &mut [Vec2],
     ) -> Result<(), Missing> {
         let farthest = ticks.last().copied().unwrap_or(0);
-        let steady = self.steady_ticks(known, farthest);
-        let ekb_ticks = self.config.ekb_ticks;
-        let is_course = |tick: u32| tick > ekb_ticks && tick <= steady;
+        let is_course = self.course(known, farthest);
         // Constant acceleration lies in the middle or at the end, which `inner` need not reach.
         let inner_len = ticks.iter().rposition(|tick| !is_course(*tick)).map_or(0, |last| last + 1);
         self.inner.predict(subject, known, &ticks[..inner_len], positions)?;
@@ -65,7 +72,7 @@ impl<P: Predictor> Predictor for Hybrid<P> {
     }
 
     fn reason(&mut self, subject: usize, known: &Known<'_>, ticks: u32) -> Reason {
-        if ticks > self.config.ekb_ticks && ticks <= self.steady_ticks(known, ticks) {
+        if self.course(known, ticks)(ticks) {
             let Body { velocity, acceleration, .. } = known.newest();
             return Reason::Acceleration { velocity, acceleration };
         }

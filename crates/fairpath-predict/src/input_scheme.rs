@@ -141,13 +141,7 @@ mod tests {
     use super::*;
 
     fn course(inputs: &[Vec2]) -> Result<InputCourse, Missing> {
-        let known = Known {
-            history: &[],
-            condition: super::super::Condition::default(),
-            others: &[],
-            world: None,
-            inputs,
-        };
+        let known = Known { inputs, ..Known::default() };
         InputCourse::of_known(&known, Order::InputAcceleration)
     }
 

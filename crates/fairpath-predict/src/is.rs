@@ -4,11 +4,12 @@ use fairpath::vector::{Vec2, Vector};
 
 /// The interest scheme of Li and Chen, **reconstructed** from what other papers say about it.
 ///
-/// Each player nearby attracts or repels the subject, by how interesting and how near it is. The
-/// sum bends the direction of motion, beginning shortly after the last known tick. The speed stays.
+/// Each player and item nearby attracts or repels the subject, by how interesting and how near it
+/// is. The sum bends the direction of motion, beginning shortly after the last known tick. The
+/// speed stays.
 ///
-/// The full paper was not available. Its game has items; here only players are interesting, because
-/// [`Known`] contains nothing else.
+/// The full paper was not available. That items count is in Shi 2014, section 2.4; how much they do
+/// is not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Is {
     config: IsConfig,
@@ -24,6 +25,13 @@ pub struct IsConfig {
     pub weaker_enemy: f64,
     /// Attraction of a stronger enemy. Default −1: it repels as much as a friend attracts.
     pub stronger_enemy: f64,
+    /// Attraction of an item that restores what the subject has nothing of. Default 1, that of a
+    /// friend. An item counts by what the subject lacks: at half health, a health item has half of
+    /// this and half of [`useless_item`](Self::useless_item).
+    pub needed_item: f64,
+    /// Attraction of an item that the subject cannot use, being at full strength. Default −0.2: it
+    /// repels a little, because the subject leaves it to others. At 0 it is not noticed.
+    pub useless_item: f64,
     /// Distance at which the attraction has fallen to zero, linearly from its full weight at
     /// distance zero. Default 1000 pixels, as far as EKB aligns.
     pub reach: f64,
@@ -43,6 +51,8 @@ impl Default for IsConfig {
             friend: 1.0,
             weaker_enemy: 0.5,
             stronger_enemy: -1.0,
+            needed_item: 1.0,
+            useless_item: -0.2,
             reach: 1_000.0,
             bend: 0.03,
             straight_ticks: 6,
@@ -129,19 +139,27 @@ impl<'a> Course<'a> {
     }
 
     fn pull(&self, from: Vec2) -> Vec2 {
+        let players = self.known.others.iter().map(|other| {
+            let is_stronger = other.condition.influence() > self.known.condition.influence();
+            let interest = match other.relation {
+                Relation::Friend => self.config.friend,
+                Relation::Enemy if is_stronger => self.config.stronger_enemy,
+                Relation::Enemy => self.config.weaker_enemy,
+            };
+            (other.body.position, interest)
+        });
+        let items = self.known.items.iter().map(|item| {
+            let lack = self.known.condition.lack(item.gain);
+            let interest = self.config.needed_item * lack + self.config.useless_item * (1.0 - lack);
+            (item.position, interest)
+        });
         let reach_inverse = 1.0 / self.config.reach;
         let mut pull = Vec2::ZERO;
-        for other in self.known.others {
-            let offset = other.body.position - from;
+        for (position, interest) in players.chain(items) {
+            let offset = position - from;
             let distance = offset.length();
             if distance > 0.0 && distance < self.config.reach {
-                let is_stronger = other.condition.influence() > self.known.condition.influence();
-                let interest = match other.relation {
-                    Relation::Friend => self.config.friend,
-                    Relation::Enemy if is_stronger => self.config.stronger_enemy,
-                    Relation::Enemy => self.config.weaker_enemy,
-                };
-                // The unit vector towards the other player, times 1 − distance/reach.
+                // The unit vector towards it, times 1 − distance/reach.
                 pull += offset * (interest * (1.0 / distance - reach_inverse));
             }
         }

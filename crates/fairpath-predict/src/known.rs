@@ -2,7 +2,7 @@ use fairpath::vector::{Vec2, Vector};
 
 /// Everything that may be known when a prediction is made. Nothing in it is newer than the
 /// subject's last known tick.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
     /// The subject at each tick, oldest first. Not empty; never across a respawn, teleport or gap.
     pub history: &'a [Body],
@@ -14,6 +14,12 @@ pub struct Known<'a> {
     pub world: Option<&'a Grid>,
     /// The subject's input at each tick, a direction of at most unit length. Empty if not recorded.
     pub inputs: &'a [Vec2],
+    /// The items that can be picked up now. Empty if the game has none or they are not recorded.
+    pub items: &'a [Item],
+    /// The real positions of each of `others` at the ticks after the subject's last known one, in
+    /// the order of `others`. Only a replay of a finished match knows them: empty in live play, and
+    /// read by [`Others::Replayed`](crate::Others::Replayed) alone.
+    pub replayed: &'a [&'a [Vec2]],
 }
 
 impl Known<'_> {
@@ -54,6 +60,24 @@ pub struct Other {
     pub condition: Condition,
 }
 
+/// An item on the ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Item {
+    /// Position.
+    pub position: Vec2,
+    /// What a player gains that picks the item up.
+    pub gain: Gain,
+}
+
+/// What an item restores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gain {
+    /// [`Condition::health`].
+    Health,
+    /// [`Condition::ammo`].
+    Ammo,
+}
+
 /// The side of another player, seen from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
@@ -80,6 +104,15 @@ impl Default for Condition {
 }
 
 impl Condition {
+    /// Returns how much of what an item restores is missing: 0 at full strength, 1 at none.
+    pub fn lack(&self, gain: Gain) -> f64 {
+        let left = match gain {
+            Gain::Health => self.health,
+            Gain::Ammo => self.ammo,
+        };
+        1.0 - left.clamp(0.0, 1.0)
+    }
+
     /// Returns the "influence" of Shi 2014: the sum, between 0 and 2.
     pub fn influence(&self) -> f64 {
         self.health + self.ammo

@@ -3,12 +3,16 @@
 use super::{Body, Condition, EkbConfig, Known, Other, Others, PlayPatterns, Relation, TICK_SECS};
 use fairpath::vector::{Vec2, Vector};
 
+const TICKS_PER_SEC: f64 = 1.0 / TICK_SECS;
+
 /// A player among others, from its last known tick on. All positions are relative to the player, so
 /// a scene far from the origin is predicted as precisely as one near it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patterns<'a> {
     config: &'a EkbConfig,
     others: &'a [Other],
+    /// The others' real positions after the start; empty unless [`Others::Replayed`].
+    replayed: &'a [&'a [Vec2]],
     influence: f64,
     /// V_0 in Shi 2014, per tick.
     last_velocity: Vec2,
@@ -45,7 +49,8 @@ impl Way for Straight {
 
 impl<'a> Patterns<'a> {
     pub(super) fn of_known(config: &'a EkbConfig, known: &Known<'a>) -> Self {
-        Self::new(config, &known.newest(), known.condition, known.others)
+        let replayed = if config.others == Others::Replayed { known.replayed } else { &[] };
+        Self { replayed, ..Self::new(config, &known.newest(), known.condition, known.others) }
     }
 
     pub(super) fn new(
@@ -57,6 +62,7 @@ impl<'a> Patterns<'a> {
         let mut patterns = Self {
             config,
             others,
+            replayed: &[],
             influence: condition.influence(),
             last_velocity: start.velocity * TICK_SECS,
             speed_max: config.top_speed * TICK_SECS,
@@ -140,8 +146,9 @@ impl<'a> Patterns<'a> {
         let config = self.config;
         let align_per_unit = 1.0 / (config.align_within - config.align_fully_within);
         let mut around = Around::default();
-        for other in self.others {
-            let offset = self.place_of(other, tick) - from;
+        for (number, other) in self.others.iter().enumerate() {
+            let (place, velocity) = self.motion_of(number, other, tick);
+            let offset = place - from;
             if !(offset.x.abs() <= config.sight.x && offset.y.abs() <= config.sight.y) {
                 continue;
             }
@@ -152,19 +159,29 @@ impl<'a> Patterns<'a> {
                 Relation::Friend => {
                     around.friends.add(offset, distance_squared, influence);
                     let weight = (config.align_within - distance_squared.sqrt()) * align_per_unit;
-                    around.alignment += other.body.velocity * (TICK_SECS * weight.clamp(0.0, 1.0));
+                    around.alignment += velocity * (TICK_SECS * weight.clamp(0.0, 1.0));
                 }
             }
         }
         around
     }
 
-    fn place_of(&self, other: &Other, tick: u32) -> Vec2 {
+    /// Returns another player's position and velocity per second at tick number `tick`.
+    fn motion_of(&self, number: usize, other: &Other, tick: u32) -> (Vec2, Vec2) {
+        let Body { position, velocity, .. } = other.body;
         match self.config.others {
-            Others::Stay => other.body.position,
+            Others::Stay => (position, velocity),
             Others::KeepVelocity => {
                 let ticks = f64::from(other.ticks_ago) + f64::from(tick);
-                other.body.position + other.body.velocity * (ticks * TICK_SECS)
+                (position + velocity * (ticks * TICK_SECS), velocity)
+            }
+            Others::Replayed => {
+                let path = self.replayed.get(number).copied().unwrap_or_default();
+                match (path.len().min(tick as usize), path) {
+                    (0, _) => (position, velocity),
+                    (1, path) => (path[0], velocity),
+                    (ticks, path) => (path[ticks - 1], (path[ticks - 1] - path[ticks - 2]) * TICKS_PER_SEC),
+                }
             }
         }
     }

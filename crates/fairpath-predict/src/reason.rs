@@ -90,7 +90,7 @@ mod tests {
     use fairpath::vector::Vector;
 
     fn among<'a>(history: &'a [Body], others: &'a [Other]) -> Known<'a> {
-        Known { history, condition: Condition::default(), others, world: None, inputs: &[] }
+        Known { history, others, ..Known::default() }
     }
 
     fn at(relation: Relation, x: f64) -> Other {

@@ -109,10 +109,10 @@ fn questions_cost_no_memory() {
         let mut ask = |scene: &(Vec<Body>, Vec<Other>)| {
             let known = Known {
                 history: &scene.0,
-                condition: Condition::default(),
                 others: &scene.1,
                 world: Some(&grid),
                 inputs: &[Vec2::new(1.0, 0.0), Vec2::new(0.0, 1.0)],
+                ..Known::default()
             };
             predictor.learn(2, &known);
             predictor.predict(2, &known, &[18, 126, 300], &mut positions).expect("nothing is missing");

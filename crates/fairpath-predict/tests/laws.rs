@@ -20,8 +20,8 @@ use fairpath::vector::{Vec2, Vector};
 use fairpath_laws::number;
 use fairpath_laws::proptest::prelude::*;
 use fairpath_predict::{
-    Body, Condition, Ekb, Fading, Grid, Hm, Hybrid, InputScheme, Is, Known, Linear, Missing, Oaekb, Order,
-    Other, Predictor, Relation, Ridge, Step, TICK_SECS, Tdm,
+    Body, Condition, Ekb, Fading, Gain, Grid, Hm, Hybrid, InputScheme, Is, Item, Known, Linear, Missing,
+    Oaekb, Order, Other, Predictor, Relation, Ridge, Step, TICK_SECS, Tdm,
 };
 
 fn vec2(limit: f64) -> impl Strategy<Value = Vec2> {
@@ -66,6 +66,7 @@ impl Scene {
             others: &self.others,
             world: self.world.as_ref(),
             inputs: &self.inputs,
+            ..Known::default()
         }
     }
 

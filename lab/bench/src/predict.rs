@@ -176,13 +176,7 @@ impl Drive {
                 for (subject, tick) in ticks.iter_mut().enumerate() {
                     let lap = &self.laps[subject % self.laps.len()];
                     *tick = if *tick < lap.len() { *tick + 1 } else { 61 };
-                    let known = Known {
-                        history: &lap[..(*tick).min(lap.len())],
-                        condition: Condition::default(),
-                        others: &[],
-                        world: None,
-                        inputs: &[],
-                    };
+                    let known = Known { history: &lap[..(*tick).min(lap.len())], ..Known::default() };
                     if predictor.predict(subject, &known, &HORIZONS, &mut positions).is_ok() {
                         sum += positions[HORIZONS.len() - 1].x;
                     }
@@ -226,10 +220,10 @@ impl Situation {
     fn known<'a>(&'a self, grid: &'a Grid) -> Known<'a> {
         Known {
             history: &self.history,
-            condition: Condition::default(),
             others: &self.others,
             world: Some(grid),
             inputs: &self.inputs,
+            ..Known::default()
         }
     }
 }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use fairpath::time::Span;
 use fairpath_experiments::experiment::{Experiment, ExperimentGroup, Progress, RunOption, Settings};
 use fairpath_experiments::index::{self, IndexEntry};
-use fairpath_experiments::record::TanksMatch;
+use fairpath_experiments::record::{BotsMatch, TanksMatch};
 use fairpath_experiments::run::RunError;
 use fairpath_experiments::{experiments, run, segments};
 use fairpath_games::GameChoice;
@@ -22,6 +22,7 @@ use crate::laps::{Laps, open_all};
 use crate::live::EndCondition;
 use crate::motion::MotionOptions;
 use crate::options::games;
+use crate::papers::{Claims, Teach};
 use crate::prediction::{CountPackets, Eval, Tune};
 use crate::print;
 
@@ -51,6 +52,10 @@ pub(crate) enum Command {
     Tune(Tune),
     /// Predict recorded laps, each by the mean line of the others
     Laps(Laps),
+    /// Judge every claim of the papers with several seeds, as one table
+    Claims(Claims),
+    /// Teach the learned predictors of `lab eval` by matches of our own bots
+    Teach(Teach),
     /// Play BZFlag's real programs under delay, with and without the proxy
     Bzflag(BzflagArguments),
     /// List the experiments
@@ -125,6 +130,7 @@ impl Output {
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
         fairpath lab record tanks\n  \
+        fairpath lab record race --seconds 120 --out race.parquet\n  \
         fairpath lab record tanks --seed 7 --seconds 300 --players 20 --out my-match.csv\n  \
         fairpath lab run placement --motion fairpath-out/tanks.parquet\n\n\
         Writes one file per table: the position of every tank and shot at every tick (NAME.parquet or NAME.csv), \
@@ -141,15 +147,15 @@ pub(crate) struct RecordArguments {
     /// The length of the match in seconds
     #[arg(long, value_name = "S", default_value_t = TanksMatch::default().secs)]
     seconds: u32,
-    /// The number of tanks, both teams together
+    /// The number of tanks, both teams together. Only for tanks
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().players)]
     players: u32,
-    /// The greatest number of boxes on the field
+    /// The greatest number of boxes on the field. Only for tanks
     #[arg(long, value_name = "N", default_value_t = TanksMatch::default().boxes)]
     boxes: usize,
-    /// The file to write; its name ends in .parquet or .csv
-    #[arg(long, value_name = "FILE", default_value = "fairpath-out/tanks.parquet")]
-    out: PathBuf,
+    /// The file to write; its name ends in .parquet or .csv [default: fairpath-out/GAME.parquet]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 const LONG_HELP: &str = "\
@@ -170,8 +176,9 @@ results.json and --json have:
   experiment, name, seed, version, command, motion, delays_ms, jitter_ms
              what was run, and how to repeat it
   rows[]     one object per row of the table, the same keys in each; a key ends in its unit
-  claims[]   id, text, held (true, false, or null where it does not apply), measured, unit, expected,
-             paper, remark
+  counts[]   class, held, not_held, not_applicable: how many claims of each class hold
+  claims[]   id, text, class (the paper's words, our stricter reading, ours alone), reading, held
+             (true, false, or null where it does not apply), measured, unit, expected, paper, remark
   figures[], notes[]
 
 `all` writes a folder for each experiment and an index.html that links to them; with --json it prints
@@ -198,6 +205,8 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
         Command::Packets(packets) => packets.execute(),
         Command::Tune(tune) => tune.execute(),
         Command::Laps(laps) => laps.execute(),
+        Command::Claims(claims) => claims.execute(),
+        Command::Teach(teach) => teach.execute(),
         Command::Bzflag(arguments) => arguments.execute(),
         Command::List => {
             print::to_stdout(&print::list(&ExperimentGroup::ALL))?;
@@ -303,12 +312,15 @@ impl RunArguments {
 
 impl RecordArguments {
     fn execute(self) -> Result<ExitCode, BadInput> {
-        if self.game != GameChoice::Tanks {
-            return Err(format!("{} cannot be recorded yet; record tanks", self.game).into());
+        let Self { game, seed, seconds: secs, players, boxes, out } = self;
+        let out = out.unwrap_or_else(|| Path::new("fairpath-out").join(format!("{game}.parquet")));
+        if game != GameChoice::Tanks {
+            let written = BotsMatch { game, seed, secs }.record(&out)?;
+            print::to_stdout(&print::recorded(&written))?;
+            return Ok(ExitCode::SUCCESS);
         }
-        let Self { seed, seconds: secs, players, boxes, .. } = self;
         let recorded = TanksMatch { seed, secs, players, boxes };
-        let written = recorded.record(&self.out, &ProgressLine::new("tanks"))?;
+        let written = recorded.record(&out, &ProgressLine::new("tanks"))?;
         print::to_stdout(&print::recorded(&written))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -351,7 +363,7 @@ pub(crate) fn delay(text: &str) -> Result<Span, String> {
 }
 
 /// Progress as a bar on stderr, if stderr is a terminal; and Ctrl-C for experiments that ask.
-struct ProgressLine {
+pub(crate) struct ProgressLine {
     name: &'static str,
     bar: Option<ProgressBar>,
     /// Begun when an experiment first asks: until then Ctrl-C ends the process at once.
@@ -359,7 +371,7 @@ struct ProgressLine {
 }
 
 impl ProgressLine {
-    fn new(name: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{msg:<32} {bar:32} {pos}/{len}  {eta} left");

@@ -21,6 +21,7 @@ mod live;
 mod middleman;
 mod motion;
 mod options;
+mod papers;
 mod play;
 mod prediction;
 mod print;

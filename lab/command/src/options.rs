@@ -4,9 +4,9 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fairpath::schedule::{QueueOrder, SchedulerChoice, UnknownScheduler};
 use fairpath_experiments::fairness::LabScheduler;
-use fairpath_experiments::prediction::Candidate;
+use fairpath_experiments::prediction::{Candidate, all_and_learned};
 use fairpath_games::GameChoice;
-use fairpath_predict::{PredictorChoice, UnknownPredictor};
+use fairpath_predict::UnknownPredictor;
 
 /// A list of names, and the things they stand for.
 #[derive(Clone, Debug)]
@@ -53,7 +53,9 @@ pub(crate) fn order_help(what: &str) -> String {
 
 /// The help of an option that takes predictors: `what`, and a line for each predictor.
 pub(crate) fn predictor_help(what: &str) -> String {
-    with_list(what, &PredictorChoice::ALL.map(|choice| (choice.name(), choice.explanation())))
+    let all: Vec<(&str, &str)> =
+        all_and_learned().iter().map(|candidate| (candidate.name, candidate.about)).collect();
+    with_list(what, &all)
 }
 
 fn with_list(what: &str, all: &[(&str, &str)]) -> String {

@@ -8,7 +8,7 @@ use fairpath_experiments::experiment::ExperimentGroup;
 use fairpath_experiments::experiments;
 use fairpath_experiments::index::IndexEntry;
 use fairpath_experiments::judge::Verdict;
-use fairpath_experiments::outcome::{Claim, Column, Rows};
+use fairpath_experiments::outcome::{Claim, ClaimCount, Column, Rows};
 use fairpath_experiments::record::Written;
 use fairpath_experiments::run::Finished;
 use fairpath_experiments::show;
@@ -61,6 +61,7 @@ pub(crate) fn results(finished: &Finished) -> String {
     for each in &results.claims {
         text += &claim(each);
     }
+    text += &counts(&results.counts);
     let _ = writeln!(text, "\nreport: {}", finished.report.display());
     text
 }
@@ -92,7 +93,8 @@ pub(crate) fn entry(entry: &IndexEntry) -> String {
     match entry {
         IndexEntry::Finished(results) => {
             let claims: String = results.claims.iter().map(claim).collect();
-            format!("{} ({}): {}\n{claims}", results.name, results.experiment, results.title)
+            let counts = counts(&results.counts);
+            format!("{} ({}): {}\n{claims}{counts}", results.name, results.experiment, results.title)
         }
         IndexEntry::PassedOver { name, experiment, reason, .. } => {
             format!("{name} ({experiment}): not run: {reason}\n")
@@ -170,10 +172,31 @@ fn claim(claim: &Claim) -> String {
     if judgement.verdict != Verdict::NotApplicable {
         facts.push(format!("expected {}", judgement.expected));
     }
+    facts.push(claim.class.as_str().into());
+    facts.extend(claim.reading.as_ref().map(|reading| format!("read as: {reading}")));
     facts.extend(claim.paper.as_ref().map(|paper| format!("paper: {paper}")));
     facts.extend(claim.remark.clone());
     if !facts.is_empty() {
         let _ = writeln!(text, "            {}", facts.join("; "));
+    }
+    text
+}
+
+/// How many claims of each class hold: a line for each class.
+pub(crate) fn counts(counts: &[ClaimCount]) -> String {
+    let mut text = String::new();
+    for count in counts {
+        let not_applicable = match count.not_applicable {
+            0 => String::new(),
+            n => format!(", {n} n/a"),
+        };
+        let _ = writeln!(
+            text,
+            "{:<20}  {} held, {} not held{not_applicable}",
+            count.class.as_str(),
+            count.held,
+            count.not_held
+        );
     }
     text
 }

@@ -173,7 +173,7 @@ fn what_cannot_be_recorded_is_one_line() {
     room.file("taken", "a file");
     assert!(room.rejected(&["lab", "record", "chess"]).contains("tanks, ethereal, race, jet-car"));
     let cases: [(&[&str], &str); 5] = [
-        (&["race"], "race cannot be recorded yet; record tanks"),
+        (&["race", "--seconds", "0"], "nothing to record; pass --seconds and --players of 1 or more"),
         (
             &["tanks", "--out", "tanks.xlsx"],
             "tanks.xlsx: the name of a recording ends in .parquet or .csv; rename it with --out",
@@ -532,13 +532,16 @@ fn laps() -> String {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let commands: [&[&str]; 13] = [
+    let commands: [&[&str]; 16] = [
         &[],
         &["lab"],
         &["lab", "run"],
         &["lab", "fairness"],
         &["lab", "record"],
         &["lab", "list"],
+        &["lab", "claims"],
+        &["lab", "teach"],
+        &["play", "race"],
         &["dis"],
         &["dis", "gateway"],
         &["dis", "view"],
@@ -577,7 +580,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 #[test]
 fn play_says_that_it_needs_a_terminal() {
-    for game in ["jet-car", "sailing"] {
+    for game in ["jet-car", "sailing", "race"] {
         let line = Room::new().refused(&["play", game]);
         assert!(line.contains("needs a terminal"), "{line}");
     }

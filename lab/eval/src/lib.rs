@@ -8,6 +8,7 @@
 //! - [`recording`]: recorded motion, cut into clean stretches
 //! - [`play`]: the same at 60 ticks a second, as predictors see it
 //! - [`candidates`]: the list of predictors, by name
+//! - [`learned`]: learned predictors of the literature, taught by matches of our own bots
 //! - [`evaluate`]: the errors of their predictions
 //! - [`live`]: how many packets motion models need if sender and receiver must agree
 //! - [`offline`]: the fewest packets that a sender with knowledge of the future could need
@@ -18,6 +19,7 @@ pub mod budget;
 pub mod candidates;
 pub mod evaluate;
 pub mod laps;
+pub mod learned;
 pub mod live;
 pub mod offline;
 pub mod play;

@@ -311,7 +311,7 @@ impl LiveModel for Lasting {
 
 fn known<'a>(history: &'a [Body], others: &'a [Other]) -> Known<'a> {
     let shown = history.len().saturating_sub(HISTORY_TICKS_MAX);
-    Known { history: &history[shown..], condition: Condition::default(), others, world: None, inputs: &[] }
+    Known { history: &history[shown..], others, ..Known::default() }
 }
 
 fn line(sent: &Sent, secs: f64) -> Vec2 {

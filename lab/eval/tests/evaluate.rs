@@ -302,7 +302,9 @@ fn wrong_names_list_the_right_ones() {
     let error = Candidate::by_names("line,nobody").unwrap_err().to_string();
     assert!(error.contains("\"nobody\"") && error.contains("line, tdm"), "{error}");
     assert_eq!(Candidate::by_names("TDM, line,tdm").unwrap().len(), 2);
-    assert_eq!(Candidate::by_names("all").unwrap().len(), candidates::all().len());
+    let all = Candidate::by_names("all").unwrap();
+    assert_eq!(all.len(), candidates::all().len() + candidates::LEARNED.len());
+    assert_eq!(Candidate::by_names("Neural,fuzzy").unwrap()[0].name, "neural");
     assert_eq!(candidates::all()[0].name, "line");
     assert_eq!(live::all()[0].name, "line");
 }

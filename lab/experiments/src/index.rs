@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::experiment::{CannotRun, Experiment};
 use crate::files::{OutputError, OutputFile, write_together};
-use crate::judge::Verdict;
-use crate::report::{badge, escaped, page};
+use crate::outcome::ClaimCount;
+use crate::report::{escaped, page, tally as verdicts};
 use crate::results::Results;
 use crate::run::REPORT_FILE;
 
@@ -92,12 +92,8 @@ fn to_html(entries: &[IndexEntry], command: &str) -> String {
     page("All experiments", &body)
 }
 
+/// The verdicts of one experiment: a line for each class of claims.
 fn tally(results: &Results) -> String {
-    let count = |verdict| results.claims.iter().filter(|claim| claim.judgement.verdict == verdict).count();
-    let badges: Vec<String> = [Verdict::Held, Verdict::NotHeld, Verdict::NotApplicable]
-        .into_iter()
-        .filter(|verdict| count(*verdict) > 0)
-        .map(|verdict| format!("{} {}", badge(verdict), count(verdict)))
-        .collect();
-    badges.join(" ")
+    let of_class = |count: &ClaimCount| format!("{}: {}", escaped(count.class.as_str()), verdicts(&[*count]));
+    results.counts.iter().map(of_class).collect::<Vec<_>>().join("<br>")
 }

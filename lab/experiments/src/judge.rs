@@ -31,6 +31,9 @@ pub struct Judgement {
     pub measured: Option<f64>,
     /// What the number had to be, as text.
     pub expected: String,
+    /// The word that was given a number here, and the number. A claim of a paper that is judged by
+    /// one is our stricter reading of it.
+    pub word: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,36 +66,37 @@ pub fn between(measured: f64, low: f64, high: f64) -> Judgement {
 }
 
 pub fn far_below(measured: f64, base: f64) -> Judgement {
-    at_most_times(measured, FAR_BELOW, base)
+    at_most_times(measured, FAR_BELOW, base).in_word("far below is at most 0.3 times")
 }
 
 pub fn well_below(measured: f64, base: f64) -> Judgement {
-    at_most_times(measured, WELL_BELOW, base)
+    at_most_times(measured, WELL_BELOW, base).in_word("well below is at most 0.7 times")
 }
 
 pub fn about(measured: f64, reference: f64) -> Judgement {
     let tolerance = ABOUT * reference.abs();
     let expected = format!("within 5 % of {}", show(reference));
-    judge(measured, (measured - reference).abs() <= tolerance, expected)
+    judge(measured, (measured - reference).abs() <= tolerance, expected).in_word("about is within 5 %")
 }
 
 pub fn about_points(measured: f64, reference: f64) -> Judgement {
     let expected = format!("within 2 points of {} %", show(reference));
     judge(measured, (measured - reference).abs() <= ABOUT_POINTS, expected)
+        .in_word("close is within 2 points")
 }
 
 pub fn multifold(measured: f64, base: f64) -> Judgement {
     let limit = MULTIFOLD * base;
     let expected = format!("≥ {MULTIFOLD} × {} = {}", show(base), show(limit));
-    judge(measured, measured >= limit, expected)
+    judge(measured, measured >= limit, expected).in_word("multifold is at least twice")
 }
 
 pub fn most(share: f64) -> Judgement {
-    at_least(share, MOST)
+    at_least(share, MOST).in_word("most is at least 60 %")
 }
 
 pub fn unplayable(mean_score: f64) -> Judgement {
-    at_most(mean_score, 0.0)
+    at_most(mean_score, 0.0).in_word("unplayable is a mean score of at most 0")
 }
 
 /// The first of each pair is below the second. Measured is the largest ratio of first to second.
@@ -128,7 +132,7 @@ pub fn above_in_every(pairs: impl IntoIterator<Item = (f64, f64)>) -> Judgement 
 }
 
 pub fn not_applicable() -> Judgement {
-    Judgement { verdict: Verdict::NotApplicable, measured: None, expected: "n/a".into() }
+    Judgement { verdict: Verdict::NotApplicable, measured: None, expected: "n/a".into(), word: None }
 }
 
 fn at_most_times(measured: f64, factor: f64, base: f64) -> Judgement {
@@ -142,10 +146,14 @@ fn judge(measured: f64, holds: bool, expected: String) -> Judgement {
 
 fn judged(measured: f64, held: bool, expected: String) -> Judgement {
     let verdict = if held { Verdict::Held } else { Verdict::NotHeld };
-    Judgement { verdict, measured: measured.is_finite().then_some(measured), expected }
+    Judgement { verdict, measured: measured.is_finite().then_some(measured), expected, word: None }
 }
 
 impl Judgement {
+    fn in_word(self, word: &'static str) -> Self {
+        Self { word: Some(word), ..self }
+    }
+
     /// Whether the claim is known not to hold: `--strict` looks for this.
     pub fn is_refuted(&self) -> bool {
         self.verdict == Verdict::NotHeld

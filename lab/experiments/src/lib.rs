@@ -11,6 +11,7 @@
 //! - [`run`] does it all: `results.json`, SVG plots and one `report.html` (fields: see [`results`])
 //! - [`record`] plays a match of bots and writes it to a file
 //! - [`index`] is the page that links to many reports
+//! - [`papers`] is the table of all claims for the book
 //! - [`table`] keeps large tables in Parquet, [`trace`] the tables of a recorded run
 //! - [`fairness`] compares schedulers
 //! - [`budgets`] plays asteroids through real sessions, within budgets
@@ -85,6 +86,7 @@ pub mod laps;
 pub mod loss;
 pub mod online;
 pub mod outcome;
+pub mod papers;
 pub mod plot;
 pub mod prediction;
 mod quantity;

@@ -1,7 +1,8 @@
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use crate::figure::Figure;
-use crate::judge::Judgement;
+use crate::judge::{Judgement, Verdict};
 use crate::quantity::{decimals_for, show_fixed};
 
 #[derive(Clone, Debug, Default)]
@@ -54,13 +55,90 @@ pub struct Claim {
     pub unit: Option<String>,
     /// What the paper itself reports, where it does.
     pub paper: Option<String>,
+    /// Whose words the claim is in.
+    pub class: ClaimClass,
+    /// How the paper was read where it can be read in several ways, and how its words were made
+    /// numbers where the class is [`ClaimClass::Stricter`].
+    pub reading: Option<String>,
     /// Why it did not hold or does not apply, or what else to know.
     pub remark: Option<String>,
 }
 
+/// Whose words a claim is in. Verdicts of different classes must not be counted together: a paper
+/// is not refuted by a claim that it did not make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClaimClass {
+    /// The paper says so, in these words or in numbers.
+    Paper,
+    /// The paper says something weaker or less definite: the claim holds it to a number or a
+    /// condition of ours.
+    Stricter,
+    /// No paper says so.
+    Ours,
+}
+
+impl ClaimClass {
+    pub const ALL: [Self; 3] = [Self::Paper, Self::Stricter, Self::Ours];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Paper => "the paper's words",
+            Self::Stricter => "our stricter reading",
+            Self::Ours => "ours alone",
+        }
+    }
+}
+
+/// How many claims of one class hold and how many do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ClaimCount {
+    #[serde(serialize_with = "class_as_str")]
+    pub class: ClaimClass,
+    pub held: usize,
+    pub not_held: usize,
+    pub not_applicable: usize,
+}
+
+fn class_as_str<S: Serializer>(class: &ClaimClass, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(class.as_str())
+}
+
+impl ClaimCount {
+    /// Counts claims by class, without the classes that have none.
+    pub fn of_all(claims: &[Claim]) -> Vec<Self> {
+        let of = |class: ClaimClass| {
+            let count = |verdict| {
+                let is_meant = |claim: &&Claim| claim.class == class && claim.judgement.verdict == verdict;
+                claims.iter().filter(is_meant).count()
+            };
+            Self {
+                class,
+                held: count(Verdict::Held),
+                not_held: count(Verdict::NotHeld),
+                not_applicable: count(Verdict::NotApplicable),
+            }
+        };
+        ClaimClass::ALL.map(of).into_iter().filter(|count| count.all() > 0).collect()
+    }
+
+    pub fn all(&self) -> usize {
+        self.held + self.not_held + self.not_applicable
+    }
+}
+
 impl Claim {
+    /// A claim of [ours](ClaimClass::Ours), until a [paper](Self::paper) says so.
     pub fn new(id: impl Into<String>, text: impl Into<String>, judgement: Judgement) -> Self {
-        Self { id: id.into(), text: text.into(), judgement, unit: None, paper: None, remark: None }
+        Self {
+            id: id.into(),
+            text: text.into(),
+            judgement,
+            unit: None,
+            paper: None,
+            class: ClaimClass::Ours,
+            reading: None,
+            remark: None,
+        }
     }
 
     #[must_use]
@@ -69,9 +147,35 @@ impl Claim {
         self
     }
 
+    /// The paper claims this, and reports `paper`. The claim is in its words, unless one of them
+    /// was [given a number](Judgement::word) or [`stricter`](Self::stricter) was called.
     #[must_use]
     pub fn paper(mut self, paper: impl Into<String>) -> Self {
         self.paper = Some(paper.into());
+        if self.class != ClaimClass::Ours {
+            return self;
+        }
+        match self.judgement.word {
+            Some(word) => self.stricter(word),
+            None => Self { class: ClaimClass::Paper, ..self },
+        }
+    }
+
+    /// The paper claims something like this: `reading` says what we added.
+    #[must_use]
+    pub fn stricter(mut self, reading: impl Into<String>) -> Self {
+        self.class = ClaimClass::Stricter;
+        self.reading(reading)
+    }
+
+    /// How the paper was read.
+    #[must_use]
+    pub fn reading(mut self, reading: impl Into<String>) -> Self {
+        let reading = reading.into();
+        self.reading = Some(match self.reading {
+            Some(before) => format!("{before}; {reading}"),
+            None => reading,
+        });
         self
     }
 

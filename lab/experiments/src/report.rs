@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::experiment::Declaration;
 use crate::judge::Verdict;
-use crate::outcome::{Claim, Outcome, Rows};
+use crate::outcome::{Claim, ClaimCount, Outcome, Rows};
 use crate::quantity::show;
 use crate::results::Results;
 
@@ -29,12 +29,11 @@ impl Report<'_> {
     }
 
     fn header(&self) -> String {
-        let count = |verdict| self.results.claims.iter().filter(|c| c.judgement.verdict == verdict).count();
-        let tally: String = [Verdict::Held, Verdict::NotHeld, Verdict::NotApplicable]
-            .into_iter()
-            .filter(|&verdict| count(verdict) > 0)
-            .map(|verdict| format!("<li>{} {}</li>", badge(verdict), count(verdict)))
-            .collect();
+        let of_class = |count: &ClaimCount| {
+            let badges = tally(&[*count]);
+            format!("<li>{}: {badges}</li>", escaped(count.class.as_str()))
+        };
+        let tally: String = self.results.counts.iter().map(of_class).collect();
         let motion = self.results.motion.as_ref().map_or_else(
             || "the experiment’s own motion".into(),
             |motion| {
@@ -135,18 +134,34 @@ fn claim(claim: &Claim) -> String {
     });
     let expected = (claim.judgement.verdict != Verdict::NotApplicable)
         .then(|| fact("expected", &claim.judgement.expected));
+    let class = fact("class", claim.class.as_str());
+    let reading = claim.reading.as_ref().map(|reading| fact("reading", reading));
     let paper = claim.paper.as_ref().map(|paper| fact("paper", paper));
     let remark = claim.remark.as_ref().map(|remark| format!("<p class=\"remark\">{}</p>", escaped(remark)));
     format!(
-        "<li>{}<div><p>{} <code>{}</code></p><dl>{}{}{}</dl>{}</div></li>\n",
+        "<li>{}<div><p>{} <code>{}</code></p><dl>{class}{}{}{}{}</dl>{}</div></li>\n",
         badge(claim.judgement.verdict),
         escaped(&claim.text),
         escaped(&claim.id),
         measured.unwrap_or_default(),
         expected.unwrap_or_default(),
         paper.unwrap_or_default(),
+        reading.unwrap_or_default(),
         remark.unwrap_or_default(),
     )
+}
+
+/// The verdicts that occur, each with its number.
+pub(crate) fn tally(counts: &[ClaimCount]) -> String {
+    let sum = |of: fn(&ClaimCount) -> usize| counts.iter().map(of).sum::<usize>();
+    let verdicts = [
+        (Verdict::Held, sum(|count| count.held)),
+        (Verdict::NotHeld, sum(|count| count.not_held)),
+        (Verdict::NotApplicable, sum(|count| count.not_applicable)),
+    ];
+    let occurs = verdicts.into_iter().filter(|(_, count)| *count > 0);
+    let badges: Vec<String> = occurs.map(|(verdict, count)| format!("{} {count}", badge(verdict))).collect();
+    badges.join(" ")
 }
 
 /// A mark that says the verdict by sign, word and colour.

@@ -14,11 +14,14 @@
 //! | `motion` | null for the experiment's own motion, else `{file, entities, stretches, secs, unit}` |
 //! | `delays_ms`, `jitter_ms` | as asked for on the command line, or null for the experiment's own |
 //! | `rows` | list of objects, the same keys in each; which keys depends on the experiment, and a key ends in its unit |
-//! | `claims` | list of `{id, text, held, measured, unit, expected, paper, remark}` |
+//! | `counts` | list of `{class, held, not_held, not_applicable}`: how many claims of each class hold |
+//! | `claims` | list of `{id, text, class, reading, held, measured, unit, expected, paper, remark}` |
 //! | `figures` | the plots' file names |
 //! | `notes` | what a reader must know to trust the numbers |
 //!
-//! Of a claim: `held` is true, false, or null where the claim does not apply to the data;
+//! Of a claim: `class` is whose words it is in: `the paper's words`, `our stricter reading` or
+//! `ours alone`; `reading` is how the paper was read, where it can be read in several ways;
+//! `held` is true, false, or null where the claim does not apply to the data;
 //! `measured` is the number it was judged by and `unit` that number's unit; `expected` says in
 //! words what it had to be (`≤ 0.3 × 590 = 177`); `paper` is what the paper itself reports;
 //! `remark` says why it did not hold or does not apply. All but `id`, `text` and `expected` may be
@@ -28,7 +31,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use crate::experiment::{Experiment, Recorded, Settings};
-use crate::outcome::{Claim, Outcome, Rows};
+use crate::outcome::{Claim, ClaimCount, Outcome, Rows};
 
 /// Grows when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -51,6 +54,8 @@ pub struct Results {
     /// The shorter table for people, if there is one; not in the JSON.
     #[serde(skip)]
     pub headline: Option<Rows>,
+    /// The claims counted by class.
+    pub counts: Vec<ClaimCount>,
     pub claims: Vec<Claim>,
     pub figures: Vec<String>,
     pub notes: Vec<String>,
@@ -83,6 +88,7 @@ impl Results {
             jitter_ms: settings.jitter.map(|jitter| jitter.as_millis_f64()),
             rows: outcome.rows.clone(),
             headline: outcome.headline.clone(),
+            counts: ClaimCount::of_all(&outcome.claims),
             claims: outcome.claims.clone(),
             figures: outcome.figures.iter().map(|figure| figure.file_name()).collect(),
             notes: outcome.notes.clone(),
@@ -118,9 +124,11 @@ impl MotionSummary {
 
 impl Serialize for Claim {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Claim", 8)?;
+        let mut object = serializer.serialize_struct("Claim", 10)?;
         object.serialize_field("id", &self.id)?;
         object.serialize_field("text", &self.text)?;
+        object.serialize_field("class", self.class.as_str())?;
+        object.serialize_field("reading", &self.reading)?;
         object.serialize_field("held", &self.judgement.verdict.as_option())?;
         object.serialize_field("measured", &self.judgement.measured)?;
         object.serialize_field("unit", &self.unit)?;

@@ -59,6 +59,7 @@ fn results_have_the_documented_fields_in_order_and_finite_numbers() {
         "delays_ms",
         "jitter_ms",
         "rows",
+        "counts",
         "claims",
         "figures",
         "notes",
@@ -82,6 +83,12 @@ fn results_have_the_documented_fields_in_order_and_finite_numbers() {
             && claims[0]["expected"].as_str().unwrap().starts_with("within 5 % of")
     );
     assert_eq!(claims[0]["paper"], "equal");
+    assert_eq!(claims[0]["class"], "our stricter reading");
+    assert_eq!(claims[0]["reading"], "about is within 5 %");
+    assert_eq!(claims[2]["class"], "ours alone");
+    let classes: Vec<&Value> =
+        json["counts"].as_array().unwrap().iter().map(|count| &count["class"]).collect();
+    assert_eq!(classes, ["our stricter reading", "ours alone"]);
     assert_eq!(claims[2]["measured"], Value::Null);
     assert_eq!(claims[2]["remark"], "There is no water.");
 }

@@ -72,8 +72,8 @@ fn what_is_left_out_has_no_part_in_the_line() {
 fn a_trial_has_every_number_and_judges_both_claims() {
     let trial = LapTrial { files: vec![file(3)], horizons_ms: vec![300.0, 50.0], rate_max: None };
     let outcome = trial.run(&Settings::default(), &Silent).unwrap();
-    assert_eq!(outcome.rows.len(), 7 * 2);
-    assert_eq!(outcome.headline.as_ref().map(|rows| rows.len()), Some(7));
+    assert_eq!(outcome.rows.len(), 9 * 2);
+    assert_eq!(outcome.headline.as_ref().map(|rows| rows.len()), Some(9));
     let verdicts: Vec<Verdict> = outcome.claims.iter().map(|claim| claim.judgement.verdict).collect();
     assert_eq!(verdicts, [Verdict::Held, Verdict::Held], "{:?}", outcome.claims);
     assert_eq!(outcome.figures.len(), 6);

@@ -313,3 +313,36 @@ fn parquet_with_some_bytes_changed_is_read_or_refused() {
         Ok(())
     });
 }
+
+/// Every game of bots is recorded, its recording is read as any other, and its inputs replay to the
+/// bit; a predictor is scored on it.
+#[test]
+fn every_game_is_recorded_replayed_and_evaluated() {
+    use fairpath_eval::candidates::{self, MatchSetup};
+    use fairpath_eval::evaluate::{Question, Summary, score};
+    use fairpath_eval::play::Play;
+    use fairpath_experiments::record::BotsMatch;
+    use fairpath_games::GameChoice;
+    use fairpath_games::race::{Course, Race, RaceConfig, Track};
+    use fairpath_games::shared::InputLog;
+
+    for game in GameChoice::ALL {
+        let recorded = BotsMatch { game, seed: 5, secs: 20 };
+        let trace = recorded.play().unwrap();
+        assert_eq!(trace.states, recorded.play().unwrap().states, "{game}: the same again");
+        let recording =
+            fairpath_eval::recording::from_trace(game.name(), &trace.metadata, &trace.states).unwrap();
+        let play = Play::from_recording(&recording);
+        let setup = MatchSetup::of(&play);
+        assert!(setup.top_speed > 0.0, "{game}: something moves");
+        let question = Question::new(vec![18], setup.hit_radius(), setup.hit_radius()).unwrap();
+        let summary = Summary::of(&score(&play, &mut *candidates::all()[0].make(&setup), &question).unwrap());
+        assert!(summary.horizons[0].predictions > 100, "{game}");
+    }
+    let trace = BotsMatch { game: GameChoice::Race, seed: 5, secs: 20 }.play().unwrap();
+    let config = RaceConfig { laps: None, ..RaceConfig::default() };
+    let course = Course { track: std::sync::Arc::new(Track::generated(5)), config };
+    let log = InputLog::<Race>::from_trace(course, &trace).unwrap();
+    let replayed = log.to_trace().unwrap();
+    assert_eq!(replayed.states, trace.states);
+}

@@ -3,7 +3,7 @@
 use super::gate::Gate;
 use super::lasting::Trials;
 use super::{Adaptive, AdaptiveConfig, Objective};
-use crate::{Body, Condition, Known, Predictor, TICK_RATE, TICK_SECS};
+use crate::{Body, Known, Predictor, TICK_RATE, TICK_SECS};
 use fairpath::motion::{Linear, Motion, MotionKind, Quadratic};
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
@@ -210,7 +210,7 @@ impl History {
 
     fn known(&self) -> Known<'_> {
         let history = &self.ticks[self.ticks.len().saturating_sub(Self::SHOWN)..];
-        Known { history, condition: Condition::default(), others: &[], world: None, inputs: &[] }
+        Known { history, ..Known::default() }
     }
 }
 

@@ -185,7 +185,7 @@ impl<const CHOICES: usize> Trial<CHOICES> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Body, Condition};
+    use crate::Body;
 
     /// Sends a line whenever the last one is off by more than the threshold. Returns how many were
     /// sent in the second half.
@@ -203,13 +203,7 @@ mod tests {
         let mut sent = 0;
         for now in 1..history.len() {
             let body = history[now - 1];
-            let known = Known {
-                history: &history[..now],
-                condition: Condition::default(),
-                others: &[],
-                world: None,
-                inputs: &[],
-            };
+            let known = Known { history: &history[..now], ..Known::default() };
             lasting.learn(0, &known);
             lasting.observe(0, body.position, TICK_SECS);
             let is_true = told.is_some_and(|(since, motion)| {

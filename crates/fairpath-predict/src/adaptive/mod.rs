@@ -308,7 +308,7 @@ impl Subject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Body, Condition};
+    use crate::Body;
 
     const HORIZONS: [u32; 3] = [18, 54, 126];
 
@@ -325,13 +325,7 @@ mod tests {
         let mut errors = [0.0; 3];
         let mut scored = 0.0;
         for now in 1..history.len() {
-            let known = Known {
-                history: &history[..now],
-                condition: Condition::default(),
-                others: &[],
-                world: None,
-                inputs: &[],
-            };
+            let known = Known { history: &history[..now], ..Known::default() };
             predictor.learn(0, &known);
             let mut positions = [Vec2::ZERO; 3];
             predictor.predict(0, &known, &HORIZONS, &mut positions).expect("always answers");
@@ -377,13 +371,7 @@ mod tests {
         for life in 0..50 {
             let history = vec![still(f64::from(life % 2) * 100.0); 200];
             for now in 1..=history.len() {
-                let known = Known {
-                    history: &history[..now],
-                    condition: Condition::default(),
-                    others: &[],
-                    world: None,
-                    inputs: &[],
-                };
+                let known = Known { history: &history[..now], ..Known::default() };
                 predictor.learn(0, &known);
                 let mut positions = [Vec2::ZERO; 3];
                 predictor.predict(0, &known, &HORIZONS, &mut positions).expect("always answers");
@@ -397,13 +385,7 @@ mod tests {
     fn what_is_asked_between_knots_lies_between_them() {
         let mut predictor = Adaptive::new(10.0, Objective::Hits { radius: 1.0 });
         let history = [Body { velocity: Vec2::new(6.0, 0.0), ..Body::default() }];
-        let known = Known {
-            history: &history,
-            condition: Condition::default(),
-            others: &[],
-            world: None,
-            inputs: &[],
-        };
+        let known = Known { history: &history, ..Known::default() };
         let asked = [1, 6, 7, 100, 299, 300];
         let mut positions = [Vec2::ZERO; 6];
         predictor.predict(7, &known, &asked, &mut positions).expect("always answers");

@@ -16,6 +16,8 @@ use fairpath::vector::{Vec2, Vector};
 pub struct TangentPredictor {
     line: Arc<TrendLine>,
     rule: SpeedRule,
+    /// Ticks from one sample to the next.
+    sample_ticks: u32,
     feet: Vec<Option<f64>>,
     subjects: Vec<Pace>,
 }
@@ -34,6 +36,9 @@ pub enum SpeedRule {
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     known: usize,
+    /// Ticks since the last sample, and the position at that sample.
+    ticks: u32,
+    sampled: Option<Vec2>,
     speed: f64,
     acceleration: f64,
 }
@@ -41,8 +46,20 @@ struct Pace {
 impl TangentPredictor {
     /// Creates the predictor with this line and rule. One sample is one tick.
     pub fn new(line: Arc<TrendLine>, rule: SpeedRule) -> Self {
-        Self { line, rule, feet: Vec::new(), subjects: Vec::new() }
+        Self { line, rule, sample_ticks: 1, feet: Vec::new(), subjects: Vec::new() }
     }
+
+    /// Returns the predictor with a sample every `ticks` ticks, at least 1. Jawad 2017 took one
+    /// every 0.2 s ([`PAPER_SAMPLE_TICKS`](Self::PAPER_SAMPLE_TICKS)): speed and acceleration are then up to
+    /// 0.2 s old, and a recursion over longer intervals swings less often.
+    #[must_use]
+    pub fn sampled_every(mut self, ticks: u32) -> Self {
+        self.sample_ticks = ticks.max(1);
+        self
+    }
+
+    /// The sampling of Jawad 2017: 0.2 s.
+    pub const PAPER_SAMPLE_TICKS: u32 = 12;
 }
 
 impl Predictor for TangentPredictor {
@@ -60,7 +77,7 @@ impl Predictor for TangentPredictor {
         if self.subjects.len() <= subject {
             self.subjects.resize(subject + 1, Pace::default());
         }
-        self.subjects[subject].handle_tick(known, self.rule);
+        self.subjects[subject].handle_tick(known, self.rule, self.sample_ticks);
     }
 
     fn predict(
@@ -84,19 +101,31 @@ impl Predictor for TangentPredictor {
 }
 
 impl Pace {
-    fn handle_tick(&mut self, known: &Known<'_>, rule: SpeedRule) {
+    fn handle_tick(&mut self, known: &Known<'_>, rule: SpeedRule, sample_ticks: u32) {
         let history = known.history;
         if history.len() < self.known {
             *self = Self::default();
         }
         self.known = history.len();
-        let [.., before, now] = history else { return };
-        let difference = now.position.distance(before.position) / TICK_SECS;
+        let now = known.newest().position;
+        self.ticks += 1;
+        let Some(before) = self.sampled else {
+            self.sampled = Some(now);
+            self.ticks = 0;
+            return;
+        };
+        if self.ticks < sample_ticks {
+            return;
+        }
+        self.ticks = 0;
+        self.sampled = Some(now);
+        let secs = f64::from(sample_ticks) * TICK_SECS;
+        let difference = now.distance(before) / secs;
         let speed = match rule {
             SpeedRule::Recursion => 2.0 * difference - self.speed,
             SpeedRule::Differences => difference,
         };
-        self.acceleration = (speed - self.speed) / TICK_SECS;
+        self.acceleration = (speed - self.speed) / secs;
         self.speed = speed;
     }
 

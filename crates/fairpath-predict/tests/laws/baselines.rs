@@ -19,6 +19,26 @@ fn a_fading_velocity_starts_as_it_was_and_ends_at_rest() {
     });
 }
 
+/// An item ahead to the left: needed, it draws; useless, it repels; of the other kind, nothing
+/// changes.
+#[test]
+fn items_attract_who_lacks_them_and_repel_who_does_not() {
+    let item = Item { position: Vec2::new(200.0, 200.0), gain: Gain::Health };
+    let across = |health: f64, items: &[Item]| {
+        let scene =
+            Scene { condition: Condition { health, ammo: 1.0 }, ..Scene::alone(Vec2::new(200.0, 0.0)) };
+        let known = Known { items, ..scene.known() };
+        let mut at = [Vec2::ZERO];
+        Is::default().predict(0, &known, &[60], &mut at).unwrap();
+        at[0].y
+    };
+    assert!(across(0.0, &[item]) > 20.0, "{}", across(0.0, &[item]));
+    assert!(across(1.0, &[item]) < -2.0, "{}", across(1.0, &[item]));
+    assert_eq!(across(0.0, &[]), 0.0);
+    let ammo = Item { gain: Gain::Ammo, ..item };
+    assert_eq!(across(0.0, &[ammo]), across(1.0, &[ammo]), "health does not matter to ammunition");
+}
+
 #[test]
 fn interests_bend_but_do_not_hurry() {
     law!(scene(), |scene| {

@@ -3,7 +3,7 @@
 
 use super::*;
 use fairpath_laws::law;
-use fairpath_predict::{EkbConfig, Others, TICKS_AHEAD_MAX};
+use fairpath_predict::{EkbConfig, HybridRule, Others, TICKS_AHEAD_MAX};
 
 /// S in units per tick.
 const SPEED_MAX: f64 = 360.0 * TICK_SECS;
@@ -59,22 +59,27 @@ fn by_the_book(scene: &Scene, j: u32, m: u32, c: Vec2) -> (Vec2, f64) {
     (v_r, shortest)
 }
 
-fn transition_ticks(scene: &Scene) -> u32 {
+/// m by equation 17 with a factor: 1 as printed, 0.1 by the text.
+fn transition_ticks(scene: &Scene, l: f64) -> u32 {
     let c = scene.newest().position;
     let near = scene.others.iter().map(|other| other.body.position - c);
     let near = near.filter(|d| d.x.abs() <= 1280.0 && d.y.abs() <= 960.0);
     let nearest = near.map(|d| d.length()).fold(f64::INFINITY, f64::min);
-    if nearest.is_finite() { ((0.1 * nearest).ceil() as u32).min(60) } else { 60 }
+    if nearest.is_finite() { ((l * nearest).ceil() as u32).min(60) } else { 60 }
 }
 
 #[test]
 fn ekb_is_what_the_paper_says() {
     law!(scene(), |scene| {
-        let m = transition_ticks(&scene);
-        for (j, step) in (1..).zip(path(&mut Ekb::default(), &scene).windows(2)) {
-            let (expected, shortest) = by_the_book(&scene, j, m, step[0]);
-            let off = (step[1] - step[0]).distance(expected);
-            prop_assert!(off < 1e-6 || shortest < 1e-5, "tick {j} is off by {off}");
+        let text = EkbConfig::TICKS_PER_UNIT_IN_THE_TEXT;
+        let in_the_text = EkbConfig { transition_ticks_per_unit: text, ..EkbConfig::default() };
+        for (mut ekb, l) in [(Ekb::default(), 1.0), (Ekb::new(in_the_text), 0.1)] {
+            let m = transition_ticks(&scene, l);
+            for (j, step) in (1..).zip(path(&mut ekb, &scene).windows(2)) {
+                let (expected, shortest) = by_the_book(&scene, j, m, step[0]);
+                let off = (step[1] - step[0]).distance(expected);
+                prop_assert!(off < 1e-6 || shortest < 1e-5, "l = {l}, tick {j} is off by {off}");
+            }
         }
         Ok(())
     });
@@ -160,7 +165,7 @@ fn nobody_among_friends_is_faster_than_the_fastest() {
 fn the_last_velocity_passes_smoothly_into_the_predicted_one() {
     law!((vec2(250.0), 200.0..900.0f64), |(velocity, distance)| {
         let scene = Scene::alone(velocity).with(Relation::Friend, Vec2::new(0.0, distance), Vec2::ZERO);
-        let m = transition_ticks(&scene);
+        let m = transition_ticks(&scene, 1.0);
         let velocities: Vec<Vec2> =
             path(&mut Ekb::default(), &scene).windows(2).map(|step| step[1] - step[0]).collect();
         let most = (velocity.length() * TICK_SECS + SPEED_MAX) / f64::from(m);
@@ -189,6 +194,45 @@ fn extrapolated_friends_are_followed_where_they_go() {
     let staying = predict(&mut Ekb::default(), &scene, &[120]).unwrap()[0];
     let going = predict(&mut Ekb::new(config), &scene, &[120]).unwrap()[0];
     assert!(going.x > staying.x + 50.0, "{going:?} is not ahead of {staying:?}");
+}
+
+#[test]
+fn replayed_friends_are_followed_where_they_really_go_and_only_if_asked_for() {
+    let scene = Scene::alone(Vec2::ZERO).with(Relation::Friend, Vec2::new(0.0, 300.0), Vec2::ZERO);
+    // The friend turns back at once, and passes the subject on the left.
+    let really: Vec<Vec2> = (1..=60).map(|tick| Vec2::new(-200.0, 300.0 - 10.0 * f64::from(tick))).collect();
+    let ahead = |others: Others, replayed: &[&[Vec2]]| {
+        let known = Known { replayed, ..scene.known() };
+        let mut at = [Vec2::ZERO; 1];
+        Ekb::new(EkbConfig { others, ..EkbConfig::default() }).predict(0, &known, &[120], &mut at).unwrap();
+        at[0]
+    };
+    let stays = ahead(Others::Stay, &[]);
+    assert_eq!(ahead(Others::Stay, &[&really]), stays, "nobody else sees the future");
+    assert_eq!(ahead(Others::Replayed, &[]), stays, "where there is none, the others stay");
+    let replayed = ahead(Others::Replayed, &[&really]);
+    assert!(replayed.x < -100.0 && replayed.y < -100.0, "{replayed:?} beside {stays:?}");
+}
+
+#[test]
+fn the_hybrid_of_the_text_is_the_contrary_of_the_algorithms() {
+    law!(scene(), |scene| {
+        let ticks: Vec<u32> = (1..=126).collect();
+        let config = EkbConfig { hybrid: HybridRule::Text, ..EkbConfig::default() };
+        let text = predict(&mut Hybrid::new(Ekb::default(), config), &scene, &ticks).unwrap();
+        let algorithm = predict(&mut Hybrid::<Ekb>::default(), &scene, &ticks).unwrap();
+        let ekb = predict(&mut Ekb::default(), &scene, &ticks).unwrap();
+        let tdm = predict(&mut Tdm, &scene, &ticks).unwrap();
+        prop_assert_eq!(&text[..21], &ekb[..21]);
+        for tick in 21..126 {
+            // Both are TDM where the direction was kept for exactly as long.
+            let is_either = (text[tick], algorithm[tick]) == (ekb[tick], tdm[tick])
+                || (text[tick], algorithm[tick]) == (tdm[tick], ekb[tick])
+                || (text[tick], algorithm[tick]) == (tdm[tick], tdm[tick]);
+            prop_assert!(is_either, "tick {}", tick + 1);
+        }
+        Ok(())
+    });
 }
 
 #[test]

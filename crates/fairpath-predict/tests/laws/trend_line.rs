@@ -284,6 +284,34 @@ fn the_papers_recursion_swings_for_ever_and_differences_do_not() {
     }
 }
 
+/// With a sample every 0.2 s the recursion swings as far, at every twelfth tick.
+#[test]
+fn between_samples_the_papers_speed_stays() {
+    let straight = bodies(|secs| Vec2::new(10.0 * secs, 0.0), 900);
+    let line = Arc::new(line_of(&[straight.clone(), straight.clone()], LapShape::Stage).expect("laps"));
+    let sampled =
+        |rule| TangentPredictor::new(line.clone(), rule).sampled_every(TangentPredictor::PAPER_SAMPLE_TICKS);
+    let (mut printed, mut coded) = (sampled(SpeedRule::Recursion), sampled(SpeedRule::Differences));
+    for now in 1..=200 {
+        let scene = Scene { history: straight[..now].to_vec(), ..Scene::alone(Vec2::ZERO) };
+        printed.learn(0, &scene.known());
+        coded.learn(0, &scene.known());
+        let ahead = |answers: [Vec2; AHEAD.len()]| answers[0].x - straight[now - 1].position.x;
+        // The first sample is that of tick 0: a speed is known from tick 12 on.
+        let samples = (now - 1) / 12;
+        let said = ahead(predict(&mut printed, &straight[..now]));
+        match samples {
+            0 => assert_eq!(said, 0.0),
+            // 20 with an acceleration of 100 for 0.05 s, and then nothing with one that brakes.
+            odd if odd % 2 == 1 => assert!((said - 1.125).abs() < 1e-6, "{now}: {said}"),
+            _ => assert!(said.abs() < 1e-9, "{now}: {said}"),
+        }
+        if samples > 1 {
+            assert!((ahead(predict(&mut coded, &straight[..now])) - 0.5).abs() < 1e-6);
+        }
+    }
+}
+
 #[test]
 fn the_papers_step_stops_and_does_not_go_back() {
     // Braking from 10 at 20 per second and second: stands after half a second, 2.5 ahead.

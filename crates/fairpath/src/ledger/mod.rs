@@ -263,6 +263,11 @@ impl<V: Planar> Ledger<V> {
         Some(self.pairs.get(receiver)?.settled(&self.exports))
     }
 
+    /// Returns when the last acknowledged copy arrived at a receiver; `None` before the first.
+    pub fn last_acknowledged(&self, receiver: ReceiverId) -> Option<SharedInstant> {
+        self.pairs.get(receiver)?.last_acknowledged()
+    }
+
     /// Returns whether every copy's arrival at this receiver is known: its error is no estimate.
     pub fn is_settled(&self, receiver: ReceiverId) -> bool {
         self.pairs.get(receiver).is_some_and(Pair::is_settled)

@@ -577,6 +577,11 @@ impl<V: Planar> Pair<V> {
         (self.accumulated - self.integrate(exports, acknowledged, self.until)).max(0.0)
     }
 
+    /// When the last acknowledged copy arrived.
+    pub(super) fn last_acknowledged(&self) -> Option<SharedInstant> {
+        self.last_acknowledged
+    }
+
     /// Whether no arrival is assumed.
     pub(super) fn is_settled(&self) -> bool {
         self.unsettled == 0 && !self.copies.iter().any(|copy| copy.status.is_assumed())

@@ -44,7 +44,8 @@ pub enum SchedulerChoice {
     },
     /// [`RelativeError`].
     RelativeError,
-    /// [`ProbabilisticBudget`]. `probabilistic-budget:thirds` weighs the three factors alike.
+    /// [`ProbabilisticBudget`]. `probabilistic-budget:thirds` weighs the three factors alike,
+    /// `probabilistic-budget:thirds-as-coded` those of [`Weighting::as_coded`].
     ProbabilisticBudget {
         /// What a receiver's share follows from. Default: its accumulated error.
         weighting: Weighting,
@@ -74,6 +75,8 @@ pub enum SchedulerChoice {
 /// The names of Banavar 2005's weightings, in the order of [`Weighting::ALL`].
 const WEIGHTINGS: [&str; 5] = ["accumulated", "instantaneous", "silence", "thirds", "halves"];
 const AT_RECEPTION: &str = "at-reception";
+/// Behind the name of a weighting: [`Weighting::as_coded`].
+const AS_CODED: &str = "-as-coded";
 
 impl SchedulerChoice {
     /// Every scheduler with its default parameters.
@@ -167,10 +170,7 @@ impl SchedulerChoice {
             }
             Self::ProbabilisticBudget { weighting }
             | Self::PickOne { weighting }
-            | Self::DeterministicBudget { weighting } => {
-                let named = Weighting::ALL.into_iter().zip(WEIGHTINGS).skip(1);
-                named.into_iter().find(|(each, _)| *each == weighting).map(|(_, name)| name.into())
-            }
+            | Self::DeterministicBudget { weighting } => weighting_parameter(weighting),
             Self::FixedProbability { probability } => probability.map(|probability| probability.to_string()),
             Self::ErrorIndex { fairness } => (fairness != 1.0).then(|| fairness.to_string()),
         }
@@ -180,8 +180,7 @@ impl SchedulerChoice {
     fn with_parameter(self, text: &str) -> Option<Self> {
         let number = || text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
         let is_at_reception = || (text == AT_RECEPTION).then_some(true);
-        let weighting =
-            || Some(Weighting::ALL[WEIGHTINGS.iter().position(|name| name.eq_ignore_ascii_case(text))?]);
+        let weighting = || weighting_by_name(text);
         Some(match self {
             Self::Broadcast | Self::RelativeError => return None,
             Self::EveryNth { .. } => Self::EveryNth { n: Some(text.parse().ok().filter(|n: &u64| *n > 0)?) },
@@ -196,6 +195,25 @@ impl SchedulerChoice {
             Self::ErrorIndex { .. } => Self::ErrorIndex { fairness: number()? },
         })
     }
+}
+
+/// The name of a weighting; nothing for the default one, and for custom weights.
+fn weighting_parameter(weighting: Weighting) -> Option<String> {
+    if weighting == Weighting::ACCUMULATED {
+        return None;
+    }
+    let mut named = Weighting::ALL.into_iter().zip(WEIGHTINGS);
+    if !weighting.is_as_coded() {
+        return named.find(|(each, _)| *each == weighting).map(|(_, name)| name.into());
+    }
+    named.find(|(each, _)| each.as_coded() == weighting).map(|(_, name)| format!("{name}{AS_CODED}"))
+}
+
+fn weighting_by_name(text: &str) -> Option<Weighting> {
+    let text = text.to_ascii_lowercase();
+    let (name, is_as_coded) = text.strip_suffix(AS_CODED).map_or((&*text, false), |name| (name, true));
+    let weighting = Weighting::ALL[WEIGHTINGS.iter().position(|known| *known == name)?];
+    Some(if is_as_coded { weighting.as_coded() } else { weighting })
 }
 
 /// Triggers from one broadcast to the next on this budget.
@@ -261,7 +279,13 @@ mod tests {
     fn every_choice_is_parsed_from_what_it_displays() {
         let parameters =
             ["every-nth:4", "pick-one:silence", "scheduling-send:at-reception", "error-index:0.5"];
-        let others = ["fixed-probability:0.25", "probabilistic-budget:halves", "deterministic-budget:thirds"];
+        let others = [
+            "fixed-probability:0.25",
+            "probabilistic-budget:halves",
+            "deterministic-budget:thirds",
+            "probabilistic-budget:instantaneous-as-coded",
+            "deterministic-budget:accumulated-as-coded",
+        ];
         for text in parameters.into_iter().chain(others) {
             assert_eq!(text.parse::<SchedulerChoice>().map(|choice| choice.to_string()), Ok(text.into()));
         }

@@ -105,7 +105,7 @@ impl<V: Planar> Scheduler<V> for DeterministicBudget {
         if !self.turns.aligned(context).any(|turn| turn.concerns(context.index)) {
             return;
         }
-        self.sharing.frequencies(context.candidates, context.now, copies, &mut self.frequencies);
+        self.sharing.frequencies(context, copies, &mut self.frequencies);
         let frequency_min = self.sharing.least * self.budget.copies().min(receiver_count) / receiver_count;
         let turns = self.turns.aligned(context).zip(&self.frequencies);
         for (candidate, (turn, frequency)) in context.candidates.iter().zip(turns) {

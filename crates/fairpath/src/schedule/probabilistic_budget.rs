@@ -92,7 +92,7 @@ impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
         let copies = self.grant();
         match self.draw {
             Draw::Each => {
-                self.sharing.frequencies(context.candidates, context.now, copies, &mut self.shares);
+                self.sharing.frequencies(context, copies, &mut self.shares);
                 for (candidate, frequency) in context.candidates.iter().zip(&self.shares) {
                     // Drawn for every receiver, so that a new one does not change other draws.
                     let is_lucky = random.chance(*frequency);
@@ -102,7 +102,7 @@ impl<V: Planar> Scheduler<V> for ProbabilisticBudget {
                 }
             }
             Draw::One => {
-                self.sharing.shares(context.candidates, context.now, &mut self.shares);
+                self.sharing.shares(context, &mut self.shares);
                 let picked = pick(&self.shares, random.unit()).filter(|_| random.chance(copies));
                 for (position, candidate) in context.candidates.iter().enumerate() {
                     if picked == Some(position) || candidate.is_new() {

@@ -1,5 +1,5 @@
-use super::Candidate;
-use crate::time::SharedInstant;
+use super::{Candidate, DecisionContext};
+use crate::vector::Planar;
 
 /// The weights of the three factors of a receiver's share of the budget: its share of the
 /// accumulated errors (PA in Banavar 2005), of the instantaneous errors (PI), and of the time since
@@ -12,19 +12,20 @@ pub struct Weighting {
     accumulated: f64,
     instantaneous: f64,
     silence: f64,
+    is_as_coded: bool,
 }
 
 impl Weighting {
     /// Only the accumulated error: favours receivers with much error in the past.
-    pub const ACCUMULATED: Self = Self { accumulated: 1.0, instantaneous: 0.0, silence: 0.0 };
+    pub const ACCUMULATED: Self = Self::of(1.0, 0.0, 0.0);
     /// Only the instantaneous error: favours receivers with much error now.
-    pub const INSTANTANEOUS: Self = Self { accumulated: 0.0, instantaneous: 1.0, silence: 0.0 };
+    pub const INSTANTANEOUS: Self = Self::of(0.0, 1.0, 0.0);
     /// Only the time since the last copy.
-    pub const SILENCE: Self = Self { accumulated: 0.0, instantaneous: 0.0, silence: 1.0 };
+    pub const SILENCE: Self = Self::of(0.0, 0.0, 1.0);
     /// All three factors equally.
-    pub const THIRDS: Self = Self { accumulated: 1.0 / 3.0, instantaneous: 1.0 / 3.0, silence: 1.0 / 3.0 };
+    pub const THIRDS: Self = Self::of(1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0);
     /// The two errors equally, without the time since the last copy.
-    pub const HALVES: Self = Self { accumulated: 0.5, instantaneous: 0.5, silence: 0.0 };
+    pub const HALVES: Self = Self::of(0.5, 0.5, 0.0);
     /// The five of Banavar 2005, in its order.
     pub const ALL: [Self; 5] =
         [Self::ACCUMULATED, Self::INSTANTANEOUS, Self::SILENCE, Self::THIRDS, Self::HALVES];
@@ -34,15 +35,47 @@ impl Weighting {
     pub fn new(accumulated: f64, instantaneous: f64, silence: f64) -> Self {
         let [accumulated, instantaneous, silence] = [accumulated, instantaneous, silence].map(tamed);
         let sum = accumulated + instantaneous + silence;
-        if sum > 0.0 {
-            Self {
-                accumulated: accumulated / sum,
-                instantaneous: instantaneous / sum,
-                silence: silence / sum,
-            }
-        } else {
-            Self::THIRDS
+        if sum > 0.0 { Self::of(accumulated / sum, instantaneous / sum, silence / sum) } else { Self::THIRDS }
+    }
+
+    /// Returns the same weights of the factors that the code in Appendix B of Banavar 2005
+    /// computes, which differ from those of its text:
+    ///
+    /// * the instantaneous error is the accumulated minus the acknowledged error: what has grown
+    ///   since the receiver's last acknowledged arrival, as far as known;
+    /// * the silence is the time since that arrival, not since the last copy was sent.
+    ///
+    /// The accumulated error is the same. Both factors grow with the delay of the receipts, so
+    /// distant receivers have larger shares than with the factors of the text.
+    #[must_use]
+    pub const fn as_coded(self) -> Self {
+        Self { is_as_coded: true, ..self }
+    }
+
+    /// Returns whether the factors are those of [`as_coded`](Self::as_coded).
+    pub const fn is_as_coded(self) -> bool {
+        self.is_as_coded
+    }
+
+    const fn of(accumulated: f64, instantaneous: f64, silence: f64) -> Self {
+        Self { accumulated, instantaneous, silence, is_as_coded: false }
+    }
+
+    /// A candidate's three factors.
+    pub(super) fn factors<V: Planar>(
+        &self,
+        context: &DecisionContext<'_, V>,
+        candidate: &Candidate,
+    ) -> [f64; 3] {
+        let (mut error, mut silence) = (candidate.standing.instantaneous, candidate.silence(context.now));
+        if self.is_as_coded {
+            let receiver = candidate.receiver;
+            let settled = context.ledger.settled(receiver).unwrap_or(0.0);
+            let acknowledged = context.ledger.last_acknowledged(receiver);
+            error = candidate.standing.accumulated - settled;
+            silence = context.now - acknowledged.unwrap_or(candidate.standing.joined);
         }
+        [candidate.account, error, silence.as_secs_f64()].map(tamed)
     }
 
     /// The three factors by their weights.
@@ -71,10 +104,26 @@ impl Sharing {
 
     /// How often each candidate is sent a copy, in copies per trigger: from 0 to 1, in sum
     /// `copies`. All ones if `copies` exceeds the number of candidates.
-    pub(super) fn frequencies(
+    pub(super) fn frequencies<V: Planar>(
+        &self,
+        context: &DecisionContext<'_, V>,
+        copies: f64,
+        into: &mut Vec<f64>,
+    ) {
+        let factors = |candidate: &Candidate| self.weighting.factors(context, candidate);
+        self.frequencies_by(context.candidates, factors, copies, into);
+    }
+
+    /// Each candidate's share of the budget; the sum is 1.
+    pub(super) fn shares<V: Planar>(&self, context: &DecisionContext<'_, V>, into: &mut Vec<f64>) {
+        let factors = |candidate: &Candidate| self.weighting.factors(context, candidate);
+        self.shares_by(context.candidates, factors, into);
+    }
+
+    fn frequencies_by(
         &self,
         candidates: &[Candidate],
-        now: SharedInstant,
+        factors: impl Fn(&Candidate) -> [f64; 3],
         copies: f64,
         into: &mut Vec<f64>,
     ) {
@@ -83,24 +132,28 @@ impl Sharing {
             into.resize(candidates.len(), 1.0);
             return;
         }
-        self.shares(candidates, now, into);
+        self.shares_by(candidates, factors, into);
         into.iter_mut().for_each(|share| *share *= copies);
         limit(into, 1.0);
     }
 
-    /// Each candidate's share of the budget; the sum is 1.
-    pub(super) fn shares(&self, candidates: &[Candidate], now: SharedInstant, into: &mut Vec<f64>) {
+    fn shares_by(
+        &self,
+        candidates: &[Candidate],
+        factors: impl Fn(&Candidate) -> [f64; 3],
+        into: &mut Vec<f64>,
+    ) {
         let counts = |candidate: &&Candidate| !self.is_guarded || candidate.standing.has_acknowledged;
         let (mut count, mut totals) = (0.0, [0.0; 3]);
         for candidate in candidates.iter().filter(counts) {
             count += 1.0;
-            add(&mut totals, factors(candidate, now));
+            add(&mut totals, factors(candidate));
         }
         let equal = 1.0 / candidates.len() as f64;
         into.clear();
         into.extend(candidates.iter().map(|candidate| {
             if counts(&candidate) {
-                let parts = parts(factors(candidate, now), totals, count);
+                let parts = parts(factors(candidate), totals, count);
                 self.weighting.combined(parts) * count * equal
             } else {
                 equal
@@ -109,10 +162,6 @@ impl Sharing {
         limit(into, self.most.max(1.0) * equal);
         raise(into, self.least.clamp(0.0, 1.0) * equal);
     }
-}
-
-fn factors(candidate: &Candidate, now: SharedInstant) -> [f64; 3] {
-    [candidate.account, candidate.standing.instantaneous, candidate.silence(now).as_secs_f64()].map(tamed)
 }
 
 /// Negative numbers and NaN become zero, infinite ones so small that any sum of them is finite.
@@ -176,8 +225,12 @@ fn raise(values: &mut [f64], floor: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Standing;
-    use crate::number::ReceiverId;
+    use crate::ledger::{Ledger, Standing};
+    use crate::motion::MotionKind;
+    use crate::number::{EntityId, Generation, Life, ReceiverId};
+    use crate::time::{SharedInstant, Span};
+    use crate::vector::Vec2;
+    use crate::{DrVector, State};
     use fairpath_laws::{law, proptest::prelude::*};
 
     /// As Banavar 2005 describes it: one round after the other.
@@ -230,6 +283,12 @@ mod tests {
         }
     }
 
+    /// The factors of the text, at time zero.
+    fn by_the_text(candidate: &Candidate) -> [f64; 3] {
+        let silence = candidate.silence(SharedInstant::ZERO).as_secs_f64();
+        [candidate.account, candidate.standing.instantaneous, silence].map(tamed)
+    }
+
     #[test]
     fn frequencies_are_frequencies_and_sum_up_to_the_budget() {
         let odd = || prop::sample::select(vec![0.0, -1.0, 1e-300, 1e308, f64::NAN, f64::INFINITY]);
@@ -248,11 +307,11 @@ mod tests {
             let weighting = Weighting::new(weights.0, weights.1, weights.2);
             let mut values = Vec::new();
             let sharing = Sharing { least, most, ..Sharing::guarded(weighting) };
-            sharing.shares(&candidates, SharedInstant::ZERO, &mut values);
+            sharing.shares_by(&candidates, by_the_text, &mut values);
             prop_assert!((values.iter().sum::<f64>() - 1.0).abs() < 1e-9, "shares {:?}", values);
             let limits = least - 1e-9..=most + 1e-9;
             prop_assert!(values.iter().all(|share| limits.contains(&(share * n))), "shares {:?}", values);
-            sharing.frequencies(&candidates, SharedInstant::ZERO, copies, &mut values);
+            sharing.frequencies_by(&candidates, by_the_text, copies, &mut values);
             prop_assert!((values.iter().sum::<f64>() - copies.min(n)).abs() < 1e-9 * n, "{values:?}");
             prop_assert!(values.iter().all(|frequency| (0.0..=1.0).contains(frequency)), "{values:?}");
             Ok(())
@@ -268,9 +327,67 @@ mod tests {
             candidate([100.0; 3], false),
         ];
         let mut shares = Vec::new();
-        Sharing::guarded(Weighting::THIRDS).shares(&candidates, SharedInstant::ZERO, &mut shares);
+        Sharing::guarded(Weighting::THIRDS).shares_by(&candidates, by_the_text, &mut shares);
         let expected = [0.25, 0.375, 0.125, 0.25];
         assert!(shares.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-12), "{shares:?}");
+    }
+
+    /// The tank stops after one second and goes on after two. The receiver has acknowledged the
+    /// stop, which it received at 1.5 s. The next copy is expected to have arrived at 2.2 s.
+    #[test]
+    fn factors_as_coded_count_from_the_last_acknowledged_arrival() {
+        let receiver = ReceiverId(1);
+        let at = SharedInstant::from_secs_f64;
+        let vector = |number: u8, secs: f64, x: f64, speed: f64| DrVector {
+            entity: EntityId(0),
+            life: Life::default(),
+            generation: Generation(number),
+            generated_at: at(secs),
+            motion: MotionKind::Linear.from_state(&State::moving(Vec2::new(x, 0.0), Vec2::new(speed, 0.0))),
+            attitude: None,
+            parent: None,
+        };
+        let [go, stop, go_on] =
+            [vector(0, 0.0, 0.0, 1.0), vector(1, 1.0, 1.0, 0.0), vector(2, 2.0, 1.0, 1.0)];
+        let mut ledger = Ledger::<Vec2>::new(Span::from_secs(60));
+        ledger.join(receiver, at(0.0));
+        let delay = Some(Span::from_millis(200));
+        for (vector, arrives) in [(&go, Some(0.2)), (&stop, Some(1.5)), (&go_on, None)] {
+            ledger.on_generated(vector);
+            let copy = ledger.on_departed(receiver, vector, vector.generated_at, delay).unwrap();
+            ledger.advance(at(arrives.unwrap_or(2.5)));
+            arrives.map(|arrives| assert!(ledger.on_receipt(receiver, copy, at(arrives))));
+        }
+        let standing = ledger.standing(receiver).unwrap();
+        let candidate = Candidate {
+            receiver,
+            standing,
+            account: standing.accumulated,
+            delay,
+            silent_since: at(2.0),
+            acknowledges: true,
+        };
+        let context = DecisionContext {
+            entity: EntityId(0),
+            vector: &go_on,
+            index: 2,
+            now: at(2.5),
+            ledger: &ledger,
+            candidates: &[candidate],
+            account_secs: 1.0,
+        };
+        let before_the_stop_arrived = 0.5 * 0.5 * 0.5;
+        let before_it_goes_on = 0.5 * 0.2 * 0.2;
+        let accumulated = before_the_stop_arrived + before_it_goes_on;
+        let expected = [
+            (Weighting::THIRDS, [accumulated, 0.0, 0.5]),
+            (Weighting::THIRDS.as_coded(), [accumulated, before_it_goes_on, 1.0]),
+        ];
+        for (weighting, expected) in expected {
+            let factors = weighting.factors(&context, &candidate);
+            let is_close = factors.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-9);
+            assert!(is_close, "{factors:?} instead of {expected:?}");
+        }
     }
 
     #[test]

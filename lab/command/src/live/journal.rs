@@ -32,6 +32,11 @@ pub(crate) struct RecordingOptions {
 }
 
 impl RecordingOptions {
+    /// Returns the file to record to, if any.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        self.out.clone()
+    }
+
     /// Starts a recorder, if a file is given. Refuses a file that cannot be written at once.
     pub(crate) fn begin(&self, title: &str, seed: u64) -> Result<Option<TraceRecorder>, BadInput> {
         self.out.as_deref().map(|out| TraceRecorder::begin(out, &self.stamping, title, seed)).transpose()

@@ -38,8 +38,8 @@ use crate::{BadInput, print};
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The game: tanks for all clients together, or a game for one player, with a run of its own
-    /// for each client
+    /// The game: tanks or a race for all clients together, or a game for one player, with a run of
+    /// its own for each client
     #[arg(long, value_name = "GAME", default_value = "tanks", value_parser = games(&SERVED))]
     game: GameChoice,
     /// The address to listen on; port 0 lets the system choose
@@ -115,8 +115,9 @@ pub(crate) struct Arguments {
     announcing: LobbyOptions,
 }
 
-const SERVED: [GameChoice; 5] = [
+const SERVED: [GameChoice; 6] = [
     GameChoice::Tanks,
+    GameChoice::Race,
     GameChoice::JetCar { has_wind: false },
     GameChoice::JetCar { has_wind: true },
     GameChoice::Sailing { wind_shifts: false },
@@ -225,6 +226,7 @@ impl Arguments {
             clients_max: self.clients_max,
             is_over: &|| end.is_here(),
             prints_json: self.reporting.json,
+            record: self.recording.file(),
         };
         serve_game::serve(self.game, options)
     }

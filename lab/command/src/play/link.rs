@@ -45,6 +45,17 @@ impl<G: Simulate> GameLink<G> {
         }
     }
 
+    /// Asks a server elsewhere to begin the countdown; `false` if there is none.
+    pub(super) fn start(&self) -> bool {
+        match self {
+            Self::Here(_) => false,
+            Self::Elsewhere { far, .. } => {
+                far.start();
+                true
+            }
+        }
+    }
+
     /// The scene on the player's screen: the newest that arrived, played on if compensated.
     pub(super) fn shown(&self) -> &G::State {
         match self {

@@ -2,7 +2,7 @@
 //!
 //! | room | what is in it |
 //! | --- | --- |
-//! | `jet_car`, `sailing` | one game each: its options, its keys, its picture |
+//! | `jet_car`, `sailing`, `race` | one game each: its options, its keys, its picture |
 //! | `canvas` | a picture made of characters |
 //! | `terminal` | raw mode, keys and colours, and everything put back in the end |
 //!
@@ -23,12 +23,13 @@ use fairpath_net::{Fingerprint, Trust};
 
 use crate::BadInput;
 use canvas::TextCanvas;
-use fairpath_games::online::HostedGame;
+use fairpath_games::online::ClientGame;
 use terminal::{Key, Terminal};
 
 mod canvas;
 mod jet_car;
 mod link;
+mod race;
 mod sailing;
 mod terminal;
 
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     /// Sail to a buoy before the opponent
     #[command(after_help = sailing::HELP)]
     Sailing(sailing::SailingOptions),
+    /// Race other cars to the finish, alone against bots or with others at a server
+    #[command(after_help = race::HELP)]
+    Race(race::RaceOptions),
 }
 
 /// The options of all games.
@@ -75,7 +79,7 @@ struct Online {
 
 impl Online {
     /// Begins to connect, if a server is named.
-    fn far_end<H: HostedGame + 'static>(
+    fn far_end<H: ClientGame + 'static>(
         &self,
         scene: &H::Scene,
     ) -> Result<Option<Box<dyn RemoteGame<H::Rules>>>, BadInput> {
@@ -123,6 +127,7 @@ pub(crate) fn execute(command: Command) -> Result<ExitCode, BadInput> {
     match command {
         Command::JetCar(options) => play(options.game()?),
         Command::Sailing(options) => play(options.game()?),
+        Command::Race(options) => play(options.game()?),
     }
 }
 

@@ -15,13 +15,15 @@ pub struct WalkStep<'a> {
 /// tick and is then passed to `at` with what is known. Visits only ticks within the recording.
 ///
 /// One predictor sees all players, as on a player's screen. Predictors and recordings meet only
-/// here, so only here could a predictor be shown the future.
+/// here, so only here could a predictor be shown the future: that of the other players if the play
+/// [replays them](Play::replays_others), that of the subject never.
 pub fn walk(
     play: &Play,
     predictor: &mut dyn Predictor,
     mut at: impl FnMut(&mut dyn Predictor, &Known<'_>, WalkStep<'_>) -> Result<(), Missing>,
 ) -> Result<(), Missing> {
     let mut others = Vec::with_capacity(play.players.len());
+    let mut ahead = Vec::new();
     let mut paths: Vec<_> = play.players.iter().map(|player| player.runs.iter().peekable()).collect();
     let ends =
         play.players.iter().flat_map(|player| &player.runs).map(|run| run.first_tick + run.truth.len());
@@ -34,7 +36,8 @@ pub fn walk(
             let Some(&run) = runs.peek().filter(|run| run.first_tick <= tick) else { continue };
             is_empty = false;
             let index = tick - run.first_tick;
-            let known = play.look(subject, run, index, &mut others);
+            play.look_ahead(subject, run, index, &mut ahead);
+            let known = Known { replayed: &ahead, ..play.look(subject, run, index, &mut others) };
             predictor.learn(subject, &known);
             at(predictor, &known, WalkStep { subject, run, index })?;
         }

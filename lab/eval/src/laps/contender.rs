@@ -24,6 +24,9 @@ pub enum Contender {
     TangentPrinted,
     /// The same with the plain differences in the code of Jawad 2017.
     TangentCoded,
+    /// Both with a sample every 0.2 s, as in Jawad 2017, instead of every tick.
+    TangentPrintedSampled,
+    TangentCodedSampled,
     /// Ours: continues along the line.
     TrendLine,
     /// The same from a single DR vector with a velocity, as it is placed over a network.
@@ -34,11 +37,13 @@ pub enum Contender {
 
 impl Contender {
     /// All of them. The first two are the baselines.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Linear,
         Self::Tdm,
         Self::TangentPrinted,
         Self::TangentCoded,
+        Self::TangentPrintedSampled,
+        Self::TangentCodedSampled,
         Self::TrendLine,
         Self::Live,
         Self::Adaptive,
@@ -50,6 +55,8 @@ impl Contender {
             Self::Tdm => "TDM",
             Self::TangentPrinted => "Jawad 2017 as printed",
             Self::TangentCoded => "Jawad 2017 as coded",
+            Self::TangentPrintedSampled => "Jawad 2017 as printed, every 0.2 s",
+            Self::TangentCodedSampled => "Jawad 2017 as coded, every 0.2 s",
             Self::TrendLine => "trend line",
             Self::Live => "trend line, live",
             Self::Adaptive => "adaptive",
@@ -61,13 +68,21 @@ impl Contender {
         match self {
             Self::Linear => Box::new(Linear),
             Self::Tdm => Box::new(Tdm),
-            Self::TangentPrinted => Box::new(TangentPredictor::new(Arc::clone(line), SpeedRule::Recursion)),
-            Self::TangentCoded => Box::new(TangentPredictor::new(Arc::clone(line), SpeedRule::Differences)),
+            Self::TangentPrinted => Box::new(tangent(line, SpeedRule::Recursion, 1)),
+            Self::TangentCoded => Box::new(tangent(line, SpeedRule::Differences, 1)),
+            Self::TangentPrintedSampled => Box::new(tangent(line, SpeedRule::Recursion, SAMPLE_TICKS)),
+            Self::TangentCodedSampled => Box::new(tangent(line, SpeedRule::Differences, SAMPLE_TICKS)),
             Self::TrendLine => Box::new(TrendLinePredictor::new(Arc::clone(line))),
             Self::Live => Box::new(LiveLine { line: Arc::clone(line), path: Vec::new() }),
             Self::Adaptive => Box::new(adaptive(laps)),
         }
     }
+}
+
+const SAMPLE_TICKS: u32 = TangentPredictor::PAPER_SAMPLE_TICKS;
+
+fn tangent(line: &Arc<TrendLine>, rule: SpeedRule, sample_ticks: u32) -> TangentPredictor {
+    TangentPredictor::new(Arc::clone(line), rule).sampled_every(sample_ticks)
 }
 
 fn adaptive(laps: &[&TimedLap]) -> Adaptive {

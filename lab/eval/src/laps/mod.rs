@@ -17,7 +17,7 @@ pub use resample::{LapRun, TimedLap};
 pub use summary::{HorizonSummary, Summary};
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_predict::{Condition, Known, LapShape, Missing, Predictor};
+use fairpath_predict::{Known, LapShape, Missing, Predictor};
 
 use crate::recording::RecordedLap;
 
@@ -39,13 +39,7 @@ pub fn shape_of(laps: &[RecordedLap]) -> LapShape {
 
 /// Returns what is known at a tick of a run: the subject alone.
 pub fn known_at(run: &LapRun, tick: usize) -> Known<'_> {
-    Known {
-        history: &run.known[..=tick],
-        condition: Condition::default(),
-        others: &[],
-        world: None,
-        inputs: &[],
-    }
+    Known { history: &run.known[..=tick], ..Known::default() }
 }
 
 /// Returns the errors at each horizon (in ticks, ascending) from every tick that can be scored.

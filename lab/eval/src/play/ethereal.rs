@@ -2,8 +2,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_games::ethereal::{Map, PlayerFrame, PlayerRecord, RecordedInput, Recording, ReplayError};
-use fairpath_predict::{Body, Condition, TICK_SECS};
+use fairpath_games::ethereal::{
+    Ethereal, ItemKind, Map, PlayerFrame, PlayerRecord, RecordedInput, Recording, ReplayError,
+};
+use fairpath_predict::{Body, Condition, Gain, Item, TICK_SECS};
 
 use super::{Play, Player, TickRun};
 use crate::budget::{Budget, OverBudget};
@@ -20,9 +22,11 @@ pub enum EtherealError {
     OverBudget(OverBudget),
 }
 
-/// What is kept of a player at a tick: body, truth, input, condition, and a moment of its path.
-const TICK_BYTES: u64 =
-    (size_of::<Body>() + 2 * size_of::<Vec2>() + size_of::<Condition>()) as u64 + size_of::<Moment>() as u64;
+/// What is kept of a player at a tick: body, truth, input, condition, a moment of its path, and an
+/// item.
+const TICK_BYTES: u64 = (size_of::<Body>() + 2 * size_of::<Vec2>() + size_of::<Condition>()) as u64
+    + size_of::<Moment>() as u64
+    + size_of::<Item>() as u64;
 /// Arrays that double when they are full have up to twice the room, and three times while they
 /// grow.
 const GROWTH: u64 = 2;
@@ -38,11 +42,21 @@ impl Play {
     /// Replays a match of Ethereal, known at every tick. Another game's is retraced on `map`.
     pub fn from_ethereal(recording: &Recording, map: Option<&Map>) -> Result<Self, EtherealError> {
         let mut collector = Collector::new(recording);
-        let replayed;
+        let mut replay;
         let map = if recording.config().is_some() {
-            recording.for_each_frame(|tick, frames| collector.note(tick, frames))?;
-            replayed = recording.replay()?;
-            replayed.ethereal().map()
+            replay = recording.replay()?;
+            let mut frames = Vec::new();
+            loop {
+                let game = replay.ethereal();
+                frames.clear();
+                frames.extend(game.frames());
+                collector.note(game.tick(), &frames);
+                collector.note_items(game);
+                if !replay.step().map_err(ReplayError::from)? {
+                    break;
+                }
+            }
+            replay.ethereal().map()
         } else {
             let map = map.ok_or(EtherealError::NoMap)?;
             recording.retrace(map, |tick, frames| collector.note(tick, frames));
@@ -53,6 +67,8 @@ impl Play {
             players: collector.players,
             world: Some(map.to_grid()),
             game: Some(Arc::new(map.clone())),
+            items: collector.items,
+            replays_others: false,
         })
     }
 }
@@ -63,6 +79,9 @@ struct Collector<'a> {
     full: Option<(f64, f64)>,
     players: Vec<Player>,
     was_alive: Vec<bool>,
+    items: Vec<(usize, Vec<Item>)>,
+    /// How many items all lists may hold together: a player's worth at every tick.
+    items_left: u64,
 }
 
 impl<'a> Collector<'a> {
@@ -72,7 +91,35 @@ impl<'a> Collector<'a> {
         let full = |config: &fairpath_games::ethereal::EtherealConfig| {
             (f64::from(config.health_max), f64::from(config.ammo_max))
         };
-        Self { recording, full: recording.config().map(full), was_alive: vec![false; players.len()], players }
+        Self {
+            recording,
+            full: recording.config().map(full),
+            was_alive: vec![false; players.len()],
+            items: Vec::new(),
+            items_left: (recording.ticks() + 1).saturating_mul(players.len() as u64),
+            players,
+        }
+    }
+
+    /// Notes the items on the ground where they have changed.
+    fn note_items(&mut self, game: &Ethereal) {
+        let tick = game.tick();
+        let there = game.items().iter().filter(|item| item.is_there(tick));
+        let items: Vec<Item> = there
+            .map(|item| Item {
+                position: item.position(),
+                gain: match item.kind() {
+                    ItemKind::Health => Gain::Health,
+                    ItemKind::Ammo => Gain::Ammo,
+                },
+            })
+            .collect();
+        // Without room they are unknown from here on.
+        let items = if self.items_left >= items.len() as u64 { items } else { Vec::new() };
+        if self.items.last().is_none_or(|(_, last)| *last != items) {
+            self.items_left -= items.len() as u64;
+            self.items.push((tick as usize, items));
+        }
     }
 
     fn note(&mut self, tick: u64, frames: &[PlayerFrame]) {

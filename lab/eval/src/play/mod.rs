@@ -23,7 +23,7 @@ pub use world::{WorldError, read_world};
 use std::fmt;
 
 use fairpath::vector::{Vec2, Vector};
-use fairpath_predict::{Body, Condition, Grid, Known, Other, Relation, TICK_SECS, TICKS_AHEAD_MAX};
+use fairpath_predict::{Body, Condition, Grid, Item, Known, Other, Relation, TICK_SECS, TICKS_AHEAD_MAX};
 
 use crate::budget::OverBudget;
 use crate::candidates::Game;
@@ -70,6 +70,11 @@ pub struct Play {
     /// The walls, if known.
     pub world: Option<Grid>,
     pub game: Option<Game>,
+    /// The items on the ground, each list from a tick on until the next. Empty if unknown.
+    pub items: Vec<(usize, Vec<Item>)>,
+    /// Whether predictors may be shown where the other players really are later on, as the replay
+    /// of a finished match can. Default: no. Never where the subject itself is.
+    pub replays_others: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -149,7 +154,36 @@ impl Play {
             others,
             world: self.world.as_ref(),
             inputs: run.inputs.get(shown).unwrap_or_default(),
+            items: self.items_at(tick),
+            replayed: &[],
         }
+    }
+
+    /// Writes the real positions, after tick `index` of `run`, of the players that
+    /// [`look`](Self::look) returns. Nothing unless the play
+    /// [replays them](Self::replays_others).
+    pub fn look_ahead<'a>(
+        &'a self,
+        subject: usize,
+        run: &TickRun,
+        index: usize,
+        ahead: &mut Vec<&'a [Vec2]>,
+    ) {
+        ahead.clear();
+        if !self.replays_others {
+            return;
+        }
+        let tick = run.first_tick + index;
+        let others = self.players.iter().enumerate().filter(|(number, _)| *number != subject);
+        ahead.extend(others.filter_map(|(_, player)| {
+            let theirs = player.run_known_at(tick)?;
+            Some(theirs.truth.get(tick - theirs.first_tick + 1..).unwrap_or_default())
+        }));
+    }
+
+    fn items_at(&self, tick: usize) -> &[Item] {
+        let begun = self.items.partition_point(|(first_tick, _)| *first_tick <= tick);
+        begun.checked_sub(1).map_or(&[], |last| &self.items[last].1)
     }
 }
 

@@ -43,6 +43,8 @@ impl Play {
             unit: recording.unit,
             players: players.filter(|player| !player.runs.is_empty()).collect(),
             world: None,
+            items: Vec::new(),
+            replays_others: false,
             game: None,
         }
     }

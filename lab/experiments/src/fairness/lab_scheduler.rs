@@ -46,6 +46,11 @@ impl LabScheduler {
         Self::Library(SchedulerChoice::DeterministicBudget { weighting })
     }
 
+    /// One receiver at every trigger: Aggarwal 2005.
+    pub const fn pick_one(weighting: Weighting) -> Self {
+        Self::Library(SchedulerChoice::PickOne { weighting })
+    }
+
     /// Error-index with this many times its default weight of fairness.
     pub const fn error_index(fairness: f64) -> Self {
         Self::Library(SchedulerChoice::ErrorIndex { fairness })
@@ -106,10 +111,16 @@ impl LabScheduler {
 }
 
 /// A weighting as (PA, PI, PT) of Banavar 2005: accumulated error, instantaneous error, silence.
-fn weighting_label(weighting: Weighting) -> &'static str {
+/// Those of its code, which differ, have a mark.
+fn weighting_label(weighting: Weighting) -> String {
     const LABELS: [&str; 5] = ["PA = 1", "PI = 1", "PT = 1", "⅓, ⅓, ⅓", "½, ½, 0"];
-    let place = Weighting::ALL.iter().position(|each| *each == weighting);
-    place.map_or("its own weights", |place| LABELS[place])
+    let place = |weighting| Weighting::ALL.iter().position(|each| *each == weighting);
+    let as_coded = || Weighting::ALL.iter().position(|each| each.as_coded() == weighting);
+    match (place(weighting), as_coded()) {
+        (Some(place), _) => LABELS[place].into(),
+        (None, Some(place)) => format!("{} as coded", LABELS[place]),
+        (None, None) => "its own weights".into(),
+    }
 }
 
 const BASE_INDEX: &str = "base-index";

@@ -1,4 +1,4 @@
-//! The jet car and sailing over real sockets. Both ends without sockets are in
+//! The jet car, sailing and a race for several over real sockets. Both ends without sockets are in
 //! [`fairpath_games::online`].
 //!
 //! - [`bind`] starts a server for a [`Room`](fairpath_games::online::Room)
@@ -18,8 +18,8 @@ use fairpath::session::{Budget, Class, ClassId, Server, ServerConfig};
 use fairpath::vector::Vec2;
 use fairpath_net::{BindError, Identity, NetServer, NetServerConfig, new_epoch, unguessable_random};
 
-/// What each side may send: three times a jet car's scenes, 200 bytes each, 100 a second.
-const BUDGET: Budget = Budget { bytes_per_sec: 64_000, burst_bytes: 8_000, share: None };
+/// What each side may send: twice the scenes of a race, 1000 bytes each, 60 a second.
+const BUDGET: Budget = Budget { bytes_per_sec: 128_000, burst_bytes: 8_000, share: None };
 /// No class: whole states travel, nothing is dead-reckoned.
 const CLASSES: [(ClassId, Class); 0] = [];
 /// The limit for connecting. 20 s: a handshake is four round trips, of up to 1.6 s in experiments.

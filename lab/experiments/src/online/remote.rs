@@ -8,17 +8,17 @@ use fairpath::session::{Client, ClientConfig};
 use fairpath::time::{Now, SharedInstant, Span};
 use fairpath::vector::Vec2;
 use fairpath_compensate::Simulate;
-use fairpath_games::online::{HostedClient, HostedGame};
+use fairpath_games::online::{ClientGame, HostedClient};
 use fairpath_net::{ConnectError, ConnectionState, NetClient, NetClientConfig, Trust, unguessable_random};
 
 use super::{BUDGET, CLASSES, CONNECT_WITHIN};
 
-pub struct RemotePlayer<H: HostedGame> {
+pub struct RemotePlayer<H: ClientGame> {
     client: NetClient<Vec2>,
     guest: HostedClient<H>,
 }
 
-impl<H: HostedGame> RemotePlayer<H> {
+impl<H: ClientGame> RemotePlayer<H> {
     /// Starts to connect and does not wait for it. `scene` is shown until the first state arrives.
     pub fn connect(
         server: SocketAddr,
@@ -63,6 +63,11 @@ impl<H: HostedGame> RemotePlayer<H> {
         self.client.with_session(|session, _| self.guest.restart(session));
     }
 
+    /// Asks the server to begin the countdown of a game that several play.
+    pub fn start(&self) {
+        self.client.with_session(|session, _| self.guest.start(session));
+    }
+
     /// The number of states that have arrived.
     pub fn heard(&self) -> u64 {
         self.guest.heard()
@@ -96,9 +101,11 @@ pub trait RemoteGame<G: Simulate> {
     fn status(&self) -> PlayerStatus;
     /// Asks the server for another run.
     fn again(&self);
+    /// Asks the server to begin the countdown of a game that several play.
+    fn start(&self);
 }
 
-impl<H: HostedGame> RemoteGame<H::Rules> for RemotePlayer<H> {
+impl<H: ClientGame> RemoteGame<H::Rules> for RemotePlayer<H> {
     fn play(&mut self, rules: &H::Rules, input: H::Input, is_compensated: bool) -> (H::Scene, State<Vec2>) {
         let mut shown = None;
         self.frame(rules, |remote, now| {
@@ -116,6 +123,10 @@ impl<H: HostedGame> RemoteGame<H::Rules> for RemotePlayer<H> {
 
     fn again(&self) {
         Self::again(self);
+    }
+
+    fn start(&self) {
+        Self::start(self);
     }
 }
 

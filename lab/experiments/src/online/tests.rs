@@ -13,7 +13,11 @@ use fairpath_games::sailing::{self, SailingConfig, SailingPredictor, Trim};
 use fairpath_net::{Identity, NetClient, NetClientConfig, NetServer, Trust, unguessable_random};
 
 use super::{CLASSES, LOOK_EVERY, PlayerStatus, RemotePlayer, bind};
-use fairpath_games::online::{CLIENT_SEAT, HostedGame, HostedJetCar, HostedSailing, INPUT, Room};
+use fairpath_games::online::{
+    CLIENT_SEAT, ClientGame, HostedGame, HostedJetCar, HostedSailing, INPUT, Phase, Room, SharedRace,
+    SharedRoom, Table,
+};
+use fairpath_games::race;
 
 /// Far beyond any stall of a machine that works at all.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,7 +38,7 @@ impl<H: HostedGame> LoopbackServer<H> {
         Trust::Pinned(vec![self.server.fingerprint()])
     }
 
-    fn guest<G: HostedGame>(&self, scene: G::Scene) -> RemotePlayer<G> {
+    fn guest<G: ClientGame>(&self, scene: G::Scene) -> RemotePlayer<G> {
         let remote =
             RemotePlayer::connect(self.server.address(), self.trust(), scene, Convergence::default());
         remote.expect("a socket")
@@ -149,4 +153,63 @@ fn nonsense_is_sent_away_and_the_wrong_game_is_noticed() {
         guest.frame(&rules, |_, _| jet_car::Input::IDLE);
         guest.heard() > 0
     });
+}
+
+/// Two players on real sockets: only the host's start counts, the countdown runs, and both see the
+/// cars of both move.
+#[test]
+fn two_players_race_on_one_server() {
+    let game = SharedRace::on_road_of(3, 1);
+    let rules = game.wheel();
+    let listen = "127.0.0.1:0".parse().expect("an address");
+    let server = bind(listen, Identity::local(&[]).expect("a certificate"), 4).expect("a socket");
+    let mut room = SharedRoom::new(Table::new(game, 1).expect("sound rules"));
+    let trust = || Trust::Pinned(vec![server.fingerprint()]);
+    let player = || {
+        RemotePlayer::<SharedRace>::connect(
+            server.address(),
+            trust(),
+            rules.waiting(),
+            Convergence::default(),
+        )
+        .expect("a socket")
+    };
+    let mut players = [player(), player()];
+    let input = race::Input { throttle: 0.3, brake: 0.0, steer: 0.0 };
+    let begun = Instant::now();
+    let mut until =
+        |what: &str, players: &mut [RemotePlayer<SharedRace>; 2], is_seen: &dyn Fn(&[_; 2]) -> bool| {
+            loop {
+                server.with_session(|session, now| room.frame(session, now));
+                let scenes = players.each_mut().map(|player| {
+                    let mut seen = None;
+                    player.frame(&rules, |player, now| {
+                        seen = Some(player.shown(&rules, now, false));
+                        input
+                    });
+                    seen.expect("a frame looks once")
+                });
+                if is_seen(&scenes) {
+                    return scenes;
+                }
+                assert!(begun.elapsed() < PATIENCE, "{what} never came: {:?}", room.statistics());
+                sleep(LOOK_EVERY);
+            }
+        };
+    let scenes = until("two seats", &mut players, &|scenes: &[_; 2]| {
+        scenes.iter().all(|scene: &fairpath_games::online::TableScene<race::RaceScene>| scene.clients == 0b11)
+    });
+    assert_ne!(scenes[0].seat, scenes[1].seat);
+    assert!(scenes.iter().all(|scene| scene.phase == Phase::Gathering && scene.game.tick == 0));
+    let host = usize::from(scenes[1].is_host());
+    players[1 - host].start();
+    players[host].start();
+    until("a countdown", &mut players, &|scenes: &[_; 2]| {
+        scenes.iter().all(|scene| matches!(scene.phase, Phase::Countdown { .. }))
+    });
+    let scenes = until("moving cars", &mut players, &|scenes: &[_; 2]| {
+        let moves = |car: &race::Car| car.state().signed_speed() > 1.0;
+        scenes.iter().all(|scene| scene.phase == Phase::Playing && scene.game.cars.iter().all(moves))
+    });
+    assert_eq!(scenes[0].game.cars.len(), 4, "and two bots");
 }

@@ -1,4 +1,4 @@
-use fairpath_eval::candidates::{self, Candidate, MatchSetup};
+use fairpath_eval::candidates::{self, MatchSetup};
 use fairpath_eval::evaluate::{Question, Summary, score};
 use fairpath_eval::live::{self, LiveCandidate};
 use fairpath_predict::{Missing, TICK_SECS};
@@ -44,7 +44,8 @@ impl Experiment for AdaptiveClaims {
             title: "The adaptive predictor against the other predictors",
             source: "ours",
             about: "One predictor is to be best or tied with the best on mean error at every horizon (within 2 %; the field: all of Shi 2014's \
-                    predictors, the input schemes where inputs are known, the line, velocities that fade in 0.3 and 1 s, ridge regression), not \
+                    predictors, the input schemes where inputs are known, the line, velocities that fade in 0.3 and 1 s, ridge regression, and three \
+                    learned predictors of the literature, taught by our own bots), not \
                     below the best of the papers' predictors on hits (within 1 point), and not above the cheapest of the field on packets \
                     (within 2 %), on every recording. It has two modes, one that aims at the mean error and one that aims at hits. Packets are \
                     counted as in `lab eval`: the predictor starts again whenever it is off by more than the threshold. Live packets are counted \
@@ -113,8 +114,8 @@ impl Contest {
         question: &Question,
         progress: &dyn Progress,
     ) -> Self {
-        let everybody: Vec<Candidate> =
-            candidates::all().iter().copied().filter(|candidate| !TWINS.contains(&candidate.name)).collect();
+        let mut everybody = candidates::all_and_learned();
+        everybody.retain(|candidate| !TWINS.contains(&candidate.name));
         progress.begin(&watched.file, everybody.len() as u64);
         let answers = map_in_order(&everybody, progress, |candidate| -> Result<Summary, Missing> {
             let scores = score(&watched.play, &mut *candidate.make(stage), question)?;

@@ -23,8 +23,8 @@ pub use packets::Packets;
 pub use picture::{Window, picture};
 pub use tune::Tuning;
 
-pub use fairpath_eval::candidates::Candidate;
 use fairpath_eval::candidates::MatchSetup;
+pub use fairpath_eval::candidates::{Candidate, all_and_learned};
 
 use crate::experiment::CannotRun;
 use crate::show;

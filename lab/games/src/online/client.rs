@@ -6,14 +6,14 @@ use fairpath::vector::Vec2;
 use fairpath_compensate::{Mailbox, MailboxItem, Reply};
 
 use super::display::{ClientDisplay, Extrapolated};
-use super::hosted::HostedGame;
+use super::hosted::ClientGame;
 use super::message::{read_reply, write_input};
-use super::{INPUT, JOIN, RESTART, STATE, WELCOME};
+use super::{INPUT, JOIN, RESTART, START, STATE, WELCOME};
 
 /// The client's end of a game that a server hosts, on top of a session.
 ///
 /// Each frame: [`receive`](Self::receive), draw [`shown`](Self::shown), then [`act`](Self::act).
-pub struct HostedClient<H: HostedGame> {
+pub struct HostedClient<H: ClientGame> {
     screen: Extrapolated<H::Rules>,
     mailbox: Mailbox<Reply<H::Scene>>,
     epoch: Option<u32>,
@@ -23,7 +23,7 @@ pub struct HostedClient<H: HostedGame> {
     acknowledged: Option<LocalInstant>,
 }
 
-impl<H: HostedGame> HostedClient<H> {
+impl<H: ClientGame> HostedClient<H> {
     /// Returns a client that shows `scene` until the first state arrives.
     pub fn new(scene: H::Scene, convergence: Convergence) -> Self {
         Self {
@@ -79,6 +79,11 @@ impl<H: HostedGame> HostedClient<H> {
     /// Asks the server to end this run and begin another.
     pub fn restart(&self, session: &mut Client<Vec2>) {
         let _ = session.call_server(RESTART, &[], Delivery::ReliableOrdered);
+    }
+
+    /// Asks the server to begin the countdown of a [`Table`](super::Table), as its host may.
+    pub fn start(&self, session: &mut Client<Vec2>) {
+        let _ = session.call_server(START, &[], Delivery::ReliableOrdered);
     }
 
     /// Returns the scene to show: extrapolated by own inputs if `is_compensated`, else as received.

@@ -14,8 +14,8 @@ use crate::race::{self, Driver, Heat, RaceConfig, RacePredictor, RaceScene, Trac
 use crate::sailing::{self, Agent, Sailing, SailingConfig, SailingPredictor, Trim, Wind};
 use crate::shared::{OutOfRange, PlayerInput};
 
-/// A game that one client plays at a server.
-pub trait HostedGame {
+/// A game that a server plays, as its client sees it.
+pub trait ClientGame {
     /// The game's number in a [`WELCOME`](super::WELCOME) call.
     const NUMBER: u8;
     const NAME: &'static str;
@@ -25,14 +25,7 @@ pub trait HostedGame {
     /// The state that a client is sent.
     type Scene: WireState + Clone;
     type Input: PlayerInput;
-    /// The full state at the server, random generators included.
-    type Run;
 
-    fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange>;
-    fn step(&self, run: &mut Self::Run, input: &Self::Input);
-    fn scene(run: &Self::Run) -> &Self::Scene;
-    /// Returns the input before the first one arrives.
-    fn idle() -> Self::Input;
     /// Returns the player's own entity in a scene.
     fn own(scene: &Self::Scene) -> State<Vec2>;
     /// Returns whether a decoded scene has the number of entities that this game has.
@@ -41,18 +34,37 @@ pub trait HostedGame {
     }
 }
 
+/// A game that one client plays at a server.
+pub trait HostedGame: ClientGame {
+    /// The full state at the server, random generators included.
+    type Run;
+
+    fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange>;
+    fn step(&self, run: &mut Self::Run, input: &Self::Input);
+    fn scene(run: &Self::Run) -> &Self::Scene;
+    /// Returns the input before the first one arrives.
+    fn idle() -> Self::Input;
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostedJetCar {
     pub rules: JetCarConfig,
 }
 
-impl HostedGame for HostedJetCar {
+impl ClientGame for HostedJetCar {
     const NUMBER: u8 = 1;
     const NAME: &'static str = "jet-car";
     const TICK_RATE: TickRate = jet_car::TICK_RATE;
     type Rules = JetCarConfig;
     type Scene = jet_car::JetCarScene;
     type Input = jet_car::Input;
+
+    fn own(scene: &jet_car::JetCarScene) -> State<Vec2> {
+        scene.car.state()
+    }
+}
+
+impl HostedGame for HostedJetCar {
     type Run = JetCar;
 
     fn begin(&self, seed: u64) -> Result<JetCar, OutOfRange> {
@@ -69,10 +81,6 @@ impl HostedGame for HostedJetCar {
 
     fn idle() -> jet_car::Input {
         jet_car::Input::IDLE
-    }
-
-    fn own(scene: &jet_car::JetCarScene) -> State<Vec2> {
-        scene.car.state()
     }
 }
 
@@ -100,13 +108,24 @@ impl HostedSailing {
     }
 }
 
-impl HostedGame for HostedSailing {
+impl ClientGame for HostedSailing {
     const NUMBER: u8 = 2;
     const NAME: &'static str = "sailing";
     const TICK_RATE: TickRate = sailing::TICK_RATE;
     type Rules = SailingPredictor;
     type Scene = sailing::SailingScene;
     type Input = sailing::Input;
+
+    fn own(scene: &sailing::SailingScene) -> State<Vec2> {
+        scene.boats.get(CLIENT_SEAT).map(sailing::Boat::state).unwrap_or_default()
+    }
+
+    fn is_sound(scene: &sailing::SailingScene) -> bool {
+        scene.boats.len() == OPPONENT + 1
+    }
+}
+
+impl HostedGame for HostedSailing {
     type Run = (Sailing, Agent);
 
     fn begin(&self, seed: u64) -> Result<Self::Run, OutOfRange> {
@@ -125,14 +144,6 @@ impl HostedGame for HostedSailing {
 
     fn idle() -> sailing::Input {
         sailing::Input::new(0.5, 0.0)
-    }
-
-    fn own(scene: &sailing::SailingScene) -> State<Vec2> {
-        scene.boats.get(CLIENT_SEAT).map(sailing::Boat::state).unwrap_or_default()
-    }
-
-    fn is_sound(scene: &sailing::SailingScene) -> bool {
-        scene.boats.len() == OPPONENT + 1
     }
 }
 
@@ -160,13 +171,24 @@ impl HostedRace {
     }
 }
 
-impl HostedGame for HostedRace {
+impl ClientGame for HostedRace {
     const NUMBER: u8 = 3;
     const NAME: &'static str = "race";
     const TICK_RATE: TickRate = race::TICK_RATE;
     type Rules = RacePredictor;
     type Scene = RaceScene;
     type Input = race::Input;
+
+    fn own(cars: &RaceScene) -> State<Vec2> {
+        cars.cars.get(CLIENT_SEAT).map(race::Car::state).unwrap_or_default()
+    }
+
+    fn is_sound(cars: &RaceScene) -> bool {
+        cars.cars.len() == RaceConfig::default().cars as usize
+    }
+}
+
+impl HostedGame for HostedRace {
     /// The race, and the scene that the client is sent.
     type Run = (Heat, RaceScene);
 
@@ -189,13 +211,5 @@ impl HostedGame for HostedRace {
 
     fn idle() -> race::Input {
         race::Input::IDLE
-    }
-
-    fn own(cars: &RaceScene) -> State<Vec2> {
-        cars.cars.get(CLIENT_SEAT).map(race::Car::state).unwrap_or_default()
-    }
-
-    fn is_sound(cars: &RaceScene) -> bool {
-        cars.cars.len() == RaceConfig::default().cars as usize
     }
 }

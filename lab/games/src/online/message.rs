@@ -146,6 +146,7 @@ pub fn write_input<I: PlayerInput>(stamp: LocalInstant, input: I) -> Vec<u8> {
     for axis in input.axes() {
         out.f64(axis);
     }
+    out.u32(input.buttons());
     out.into_bytes()
 }
 
@@ -154,8 +155,9 @@ pub fn read_input<I: PlayerInput>(bytes: &[u8]) -> Result<(LocalInstant, I), Bad
     let mut from = Reader::new(bytes);
     let stamp = LocalInstant::from_micros(from.u64()?.cast_signed());
     let axes = [from.f64()?, from.f64()?, from.f64()?, from.f64()?];
+    let buttons = from.u32()?;
     from.end()?;
-    Ok((stamp, I::from_axes(axes, 0).limited()))
+    Ok((stamp, I::from_axes(axes, buttons).limited()))
 }
 
 pub fn write_reply<S: WireState>(reply: &Reply<S>) -> Vec<u8> {

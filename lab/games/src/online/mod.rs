@@ -17,6 +17,9 @@
 //! - [`HostedGame`] is a game for one client, [`Room`] runs one game per client at a server,
 //!   [`GameRooms`] has a room for each game, and [`HostedClient`] is the client's end. All of them
 //!   exchange calls of a session
+//! - [`Table`] is a [`SharedGame`] that several clients play together, with bots in the seats that
+//!   are left, a host, a countdown, and a result; [`SharedRoom`] carries it to a session. Each game
+//!   is recorded and replays to the bit
 //! - [`TankPublisher`] plays local tanks and publishes them to a session
 //! - [`ReplayPublisher`] publishes a recorded match again, from any instant and at any speed
 //! - [`FairnessReport`] is the server's ledger of one client's error, compared with all clients
@@ -34,19 +37,27 @@ mod publisher;
 mod replay;
 mod room;
 mod rooms;
+mod shared_games;
+mod shared_room;
 mod slot;
+mod table;
 
 pub use client::HostedClient;
 pub use display::{ClientDisplay, Extrapolated, Prototyped, Uncompensated};
 pub use fairness::FairnessReport;
-pub use hosted::{CLIENT_SEAT, HostedGame, HostedJetCar, HostedRace, HostedSailing};
+pub use hosted::{CLIENT_SEAT, ClientGame, HostedGame, HostedJetCar, HostedRace, HostedSailing};
 pub use loopback::Loopback;
 pub use message::{BadMessage, Reader, WireState, Writer, read_input, read_reply, write_input, write_reply};
 pub use publisher::{ALIVE, EntitySink, SHOT, SessionAt, TANK, TankPublisher, show};
 pub use replay::{PlacedCheck, PlacedChecker, RecordedMatch, ReplayPublisher, SPEEDS, Sights, check_placed};
 pub use room::{Room, RoomStatistics};
 pub use rooms::GameRooms;
+pub use shared_games::{
+    SceneTank, SharedRace, SharedRacePredictor, SharedTanks, SharedTanksPredictor, TanksScene,
+};
+pub use shared_room::{SharedRoom, SharedRoomStatistics};
 pub use slot::{ClientSlot, PADDING};
+pub use table::{COUNTDOWN, InputOf, Phase, SEATS_MAX, Seated, SharedGame, Standing, Table, TableScene};
 
 // Method numbers of the session calls between the ends of a hosted game. Inputs and states are
 // unreliable, because a later one replaces an earlier one. The rest is reliable.
@@ -63,3 +74,5 @@ pub const RESTART: u32 = 4;
 pub const JOIN: u32 = 5;
 /// Server to client: a [`FairnessReport`].
 pub const FAIRNESS: u32 = 6;
+/// Client to server: begin the countdown of a [`Table`], as its host may.
+pub const START: u32 = 7;

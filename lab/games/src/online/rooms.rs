@@ -5,7 +5,7 @@ use fairpath::time::SharedInstant;
 use fairpath::vector::Vec2;
 
 use super::JOIN;
-use super::hosted::{HostedGame, HostedJetCar, HostedRace, HostedSailing};
+use super::hosted::{ClientGame, HostedJetCar, HostedRace, HostedSailing};
 use super::room::Room;
 
 /// A [`Room`] for each game. A client joins one of them by the game's number.

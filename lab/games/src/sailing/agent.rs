@@ -9,7 +9,7 @@ use fairpath::rotation::wrap_angle;
 use fairpath::time::{SharedInstant, Span};
 use fairpath::vector::{Vec2, Vector};
 
-use super::boat::Boat;
+use super::boat::{Boat, Helm};
 use super::config::SailingConfig;
 use super::input::Input;
 use super::scene::SailingScene;
@@ -40,6 +40,9 @@ const TRIAL_STEP: f64 = 0.05;
 /// Rudder per heading error, rad/rad. At 2 and 10 ft/s the boat comes round in about a second; with
 /// more delay it oscillates.
 const RUDDER_GAIN: f64 = 2.0;
+/// Rate of the rudder per missing part of its range. At 4 a rudder that is seen at once is as quick
+/// as one that is told its angle, but for its last quarter; more makes it chatter around its goal.
+const RUDDER_RATE_GAIN: f64 = 4.0;
 
 impl Agent {
     pub fn new(trim: Trim) -> Self {
@@ -92,5 +95,9 @@ fn rudder_for(rules: &SailingConfig, boat: &Boat) -> f64 {
     }
     let off = wrap_angle(way.heading() - boat.heading);
     let rudder_max = rules.boat.rudder_max.max(f64::MIN_POSITIVE);
-    (RUDDER_GAIN * off / rudder_max).clamp(-1.0, 1.0)
+    let wanted = (RUDDER_GAIN * off / rudder_max).clamp(-1.0, 1.0);
+    match rules.boat.helm {
+        Helm::Angle => wanted,
+        Helm::Rate => (RUDDER_RATE_GAIN * (wanted - boat.rudder / rudder_max)).clamp(-1.0, 1.0),
+    }
 }

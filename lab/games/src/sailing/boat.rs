@@ -32,6 +32,19 @@ pub struct BoatModel {
     pub rudder_rate: f64,
     /// The largest angle of the rudder, rad. Default π/4.
     pub rudder_max: f64,
+    /// What a player's input does to the rudder.
+    pub helm: Helm,
+}
+
+/// What [`Input::rudder`] does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Helm {
+    /// It is the angle that the rudder turns to, at [`BoatModel::rudder_rate`].
+    #[default]
+    Angle,
+    /// It turns the rudder at this share of [`BoatModel::rudder_rate`], and the rudder stays where
+    /// it is left: as with a key for each way. Who sees the rudder late turns it too far.
+    Rate,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +80,7 @@ impl Default for BoatModel {
             swing_rate: PI,
             rudder_rate: FRAC_PI_2,
             rudder_max: FRAC_PI_4,
+            helm: Helm::Angle,
         }
     }
 }
@@ -83,7 +97,13 @@ impl BoatModel {
             let sheet_step = self.sheet_rate * secs;
             boat.sheet += (input.sheet * SHEET_MAX - boat.sheet).clamp(-sheet_step, sheet_step);
             let rudder_step = self.rudder_rate * secs;
-            boat.rudder += (input.rudder * self.rudder_max - boat.rudder).clamp(-rudder_step, rudder_step);
+            boat.rudder += match self.helm {
+                Helm::Angle => {
+                    (input.rudder * self.rudder_max - boat.rudder).clamp(-rudder_step, rudder_step)
+                }
+                Helm::Rate => input.rudder * rudder_step,
+            };
+            boat.rudder = boat.rudder.clamp(-self.rudder_max, self.rudder_max);
         }
         let apparent = boat.apparent_wind(wind, current);
         self.swing(&mut boat, apparent, secs);

@@ -6,7 +6,8 @@ use crate::shared::{PlayerInput, axis};
 pub struct Input {
     /// The target of the sheet: 0 fully in, 1 fully out (sail square to the boat).
     pub sheet: f64,
-    /// −1 full to starboard (the boat turns right), 0 straight, 1 full to port.
+    /// −1 full to starboard (the boat turns right), 0 straight, 1 full to port. With
+    /// [`Helm::Rate`](super::Helm::Rate) the way in which the rudder turns.
     pub rudder: f64,
     /// God mode only: turns the wind, −1 clockwise to 1 anticlockwise.
     pub wind_turn: f64,

@@ -55,7 +55,7 @@ mod weather;
 mod world;
 
 pub use agent::{Agent, Trim};
-pub use boat::{Boat, BoatModel};
+pub use boat::{Boat, BoatModel, Helm};
 pub use config::{
     BOATS_MAX, Current, KNOT, PATTERN_LEN_MAX, SailingConfig, Shift, TICK_RATE, Wind, blowing_from,
     from_south, from_west,

@@ -4,14 +4,14 @@
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::ethereal::Map;
-use fairpath_predict::{Body, Condition, InputScheme, Known, Linear, Order, Predictor};
+use fairpath_predict::{Body, InputScheme, Known, Linear, Order, Predictor};
 
 use super::{bots, random_inputs};
 
 const AHEAD: u32 = 60;
 
 fn known<'a>(history: &'a [Body], inputs: &'a [Vec2]) -> Known<'a> {
-    Known { history, condition: Condition::default(), others: &[], world: None, inputs }
+    Known { history, inputs, ..Known::default() }
 }
 
 #[test]

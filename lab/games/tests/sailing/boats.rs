@@ -6,7 +6,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
 use fairpath_games::sailing::{
-    Boat, BoatModel, Current, Input, KNOT, SailingConfig, TICK_RATE, Wind, blowing_from, from_west,
+    Boat, BoatModel, Current, Helm, Input, KNOT, SailingConfig, TICK_RATE, Wind, blowing_from, from_west,
 };
 use fairpath_laws::{law, proptest::prelude::*};
 
@@ -42,6 +42,24 @@ fn twenty_knots_drive_a_boat_at_eight_to_twelve_feet_per_second() {
         settled_speed(0.7, 20.0, 0.5) < settled_speed(2.0, 20.0, 0.5),
         "a broad reach is faster than a beat"
     );
+}
+
+/// With a rate the rudder turns while it is held, stays where it is left, and stops at its end.
+#[test]
+fn a_rudder_turned_at_a_rate_stays_where_it_is_left() {
+    let model = BoatModel { helm: Helm::Rate, ..BoatModel::default() };
+    let steer = |boat: &Boat, rudder: f64, secs: f64| {
+        let ticks = (secs * f64::from(TICK_RATE.as_hz())).round() as u32;
+        (0..ticks).fold(*boat, |boat, _| {
+            model.sail(&boat, Some(Input::new(0.5, rudder)), from_west(20.0), STILL, TICK_RATE.step_secs())
+        })
+    };
+    let quarter = steer(&Boat::at_rest(STILL, 0.0), 0.5, 0.5);
+    assert!((quarter.rudder - 0.25 * model.rudder_rate).abs() < 1e-9, "{}", quarter.rudder);
+    assert_eq!(steer(&quarter, 0.0, 3.0).rudder, quarter.rudder, "it is left alone");
+    assert_eq!(steer(&quarter, -1.0, 9.0).rudder, -model.rudder_max, "and ends at its largest angle");
+    let told = sail(&Boat { rudder: 0.3, ..quarter }, Input::new(0.5, 0.0), from_west(20.0));
+    assert!(told.rudder < 0.3, "a rudder that is told its angle comes back");
 }
 
 #[test]

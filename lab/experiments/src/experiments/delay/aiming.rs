@@ -207,6 +207,7 @@ impl Fought {
         )
         .unit("more hits per 100 shots, at least (95 %)")
         .paper("better, particularly when the delay was high")
+        .stricter("at every delay, and beyond chance")
         .remark(format!("{}{why}", each.join(", ")))
     }
 

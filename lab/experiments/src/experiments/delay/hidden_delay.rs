@@ -184,7 +184,7 @@ impl DelayFindings {
                 judge::above(gain.iter().copied().fold(f64::INFINITY, f64::min), 0.0),
             )
             .unit("points more, at least")
-            .paper("named as open"),
+            .remark("Buchheit 2004 names this as open"),
         );
         let far = Span::from_millis(400);
         let score =

@@ -260,6 +260,7 @@ impl JetCarRuns {
         )
         .unit("points, the least from 400 ms on")
         .paper("−165, like parking")
+        .stricter("like parking is within 20 points of it")
         .remark(format!(
             "a parked car ends at {:.0} here; Buchheit 2004's number was used to set how much comes down",
             self.parked

@@ -2,7 +2,9 @@
 
 use fairpath::random::Random;
 use fairpath::time::Span;
-use fairpath_games::sailing::{Current, SailingConfig, Shift, Trim, Wind, from_south, from_west};
+use fairpath_games::sailing::{
+    BoatModel, Current, Helm, SailingConfig, Shift, Trim, Wind, from_south, from_west,
+};
 
 use super::{DECLARATION, live};
 use crate::cells;
@@ -45,7 +47,8 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
     let sailed = Sailed::sail(settings, progress);
     let mut outcome = Outcome::new(sailed.table());
     outcome.claims = sailed.claims();
-    outcome.figures = Sky::ALL.map(|weather| sailed.figure(weather)).into();
+    outcome.figures =
+        Sky::ALL.into_iter().chain([Sky::CurrentRate]).map(|weather| sailed.figure(weather)).collect();
     outcome.notes = sailed.notes();
     Ok(outcome)
 }
@@ -56,6 +59,8 @@ enum Sky {
     Steady,
     QuickShifts,
     Current,
+    /// The same with a rudder that turns at a rate: the player sees it move and lets go.
+    CurrentRate,
     /// As the first, but the first shift comes at another time in every race.
     AnyPhase,
 }
@@ -72,6 +77,11 @@ impl Sky {
             Self::Steady => usual,
             Self::QuickShifts => SailingConfig { wind: Wind::west_and_south(5.0), ..usual },
             Self::Current => SailingConfig { current: Current::Constant(from_south(1.0)), ..usual },
+            Self::CurrentRate => SailingConfig {
+                current: Current::Constant(from_south(1.0)),
+                boat: BoatModel { helm: Helm::Rate, ..usual.boat },
+                ..usual
+            },
         }
     }
 
@@ -88,6 +98,15 @@ impl Sky {
             Self::Steady => "steady W, optimal agent",
             Self::QuickShifts => "W↔S every 5 s, optimal agent",
             Self::Current => "steady W and a current, optimal agent",
+            Self::CurrentRate => "the same, rudder turned at a rate",
+        }
+    }
+
+    /// How the boat's rudder was read.
+    fn helm(self) -> &'static str {
+        match self {
+            Self::CurrentRate => "the rudder is turned at a rate",
+            _ => "the rudder is told its angle",
         }
     }
 
@@ -98,6 +117,7 @@ impl Sky {
             Self::Steady => "steady",
             Self::QuickShifts => "quick-shifts",
             Self::Current => "current",
+            Self::CurrentRate => "current-rate",
         }
     }
 }
@@ -123,13 +143,15 @@ impl Sailed {
         let rtts: Vec<Span> = one_way.iter().map(|delay| *delay + *delay).collect();
         let jitter = settings.jitter.map_or(JITTER, |each_way| each_way + each_way);
         let mut kinds = Vec::new();
-        for weather in Sky::ALL {
+        for weather in Sky::ALL.into_iter().chain([Sky::CurrentRate]) {
             for is_compensated in [false, true] {
                 kinds.extend(rtts.iter().map(|rtt| (weather, *rtt, is_compensated)));
             }
         }
         if settings.delays.is_none() {
-            kinds.extend(BUMP_MS.map(|rtt| (Sky::Current, Span::from_millis(rtt), true)));
+            for weather in [Sky::Current, Sky::CurrentRate] {
+                kinds.extend(BUMP_MS.map(|rtt| (weather, Span::from_millis(rtt), true)));
+            }
             for is_compensated in [false, true] {
                 kinds.extend(LUCK_MS.map(|rtt| (Sky::AnyPhase, Span::from_millis(rtt), is_compensated)));
             }
@@ -205,7 +227,10 @@ impl Sailed {
             self.suffers_from_quick_shifts(),
             self.no_help(),
             self.ahead_when_near(),
-            self.bump(),
+            self.bump(Sky::Current),
+            self.removes_most(Sky::CurrentRate),
+            self.loses_with_rate(),
+            self.bump(Sky::CurrentRate),
         ]
     }
 
@@ -230,6 +255,7 @@ impl Sailed {
         )
         .unit("of the loss")
         .paper("effective even at very high latencies")
+        .reading(weather.helm())
         .remark(each.join("; "))
     }
 
@@ -248,6 +274,7 @@ impl Sailed {
         )
         .unit("% at most")
         .paper("completely matched")
+        .stricter("matched is within 5 %")
         .remark("what is left is the first input's way to the server")
     }
 
@@ -266,6 +293,7 @@ impl Sailed {
         )
         .unit("% at the longest round trip, compensated")
         .paper("quite significant")
+        .stricter("significant is more than 5 %")
     }
 
     fn no_help(&self) -> Claim {
@@ -287,7 +315,23 @@ impl Sailed {
         )
         .unit("points apart, at most")
         .paper("no significant effect")
+        .stricter("no effect is within 2 points")
         .remark(format!("on less off, in points: {}", each.join(", ")))
+    }
+
+    /// Whether a rudder that turns at a rate loses more without compensation, as Buchheit 2004's far
+    /// agent did in a current, than one that is told its angle.
+    fn loses_with_rate(&self) -> Claim {
+        let farthest = self.rtts.iter().max().copied().unwrap_or(Span::ZERO);
+        let [angle, rate] =
+            [Sky::Current, Sky::CurrentRate].map(|weather| 100.0 * self.loss(weather, farthest, false));
+        Claim::new(
+            "X14.rate-loses",
+            "in a current, without compensation, a rudder turned at a rate loses more at the longest round trip than one told its angle",
+            applies(self.far().next().is_some(), judge::above(rate - angle, 0.0)),
+        )
+        .unit("points more")
+        .remark(format!("angle {angle:.1} %, rate {rate:.1} %"))
     }
 
     /// Buchheit 2004's first oddity.
@@ -337,8 +381,8 @@ impl Sailed {
     }
 
     /// Buchheit 2004's second oddity.
-    fn bump(&self) -> Claim {
-        let at = |rtt_ms: i64| 100.0 * self.loss(Sky::Current, Span::from_millis(rtt_ms), true);
+    fn bump(&self, weather: Sky) -> Claim {
+        let at = |rtt_ms: i64| 100.0 * self.loss(weather, Span::from_millis(rtt_ms), true);
         let slow = |rtt_ms: i64| 100.0 * self.loss(Sky::SlowShifts, Span::from_millis(rtt_ms), false);
         let beside = 0.5 * (at(500) + at(900));
         let judgement = if at(700).is_finite() && beside.is_finite() {
@@ -349,12 +393,17 @@ impl Sailed {
         let each: Vec<String> =
             [500, 600, 700, 800, 900].map(|rtt| format!("{rtt} ms {:+.2} %", at(rtt))).into();
         Claim::new(
-            "X14.bump",
-            "oddity, with a current: at 700 ms the compensated one is 10 % behind, and not at 500 or 900 ms",
+            format!("X14.bump{}", if weather == Sky::Current { "" } else { "-rate" }),
+            format!(
+                "oddity, {}: at 700 ms the compensated one is 10 % behind, and not at 500 or 900 ms",
+                weather.name()
+            ),
             judgement,
         )
         .unit("points above 500 and 900 ms")
         .paper("about 10 %")
+        .reading("a bump is more than 2 points")
+        .reading(weather.helm())
         .remark(format!(
             "{}. It does not appear: while wind and current hold, replaying the inputs through the same physics gives the agent the boat it \
              will have, at every round trip alike, and the rudder does not swing. What does appear is a rhythm where nothing is compensated: the \
@@ -396,7 +445,7 @@ impl Sailed {
                 .collect();
             Line::new(if is_compensated { "compensated" } else { "not compensated" }, points).band(band)
         };
-        let number = 9 + Sky::ALL.iter().position(|one| *one == weather).unwrap_or(0);
+        let number = 9 + Sky::ALL.iter().position(|one| *one == weather).unwrap_or(3);
         let caption = match weather {
             Sky::SlowShifts | Sky::AnyPhase => {
                 "The simple agent learns from what its boat does, and so suffers when it sees that late."
@@ -405,7 +454,9 @@ impl Sailed {
             Sky::QuickShifts => {
                 "A shift is over before an answer to it arrives, and nothing at the client can foresee it."
             }
-            Sky::Current => "The rudder is needed all the way: without feedback the boat swings.",
+            Sky::Current | Sky::CurrentRate => {
+                "The rudder is needed all the way: without feedback the boat swings."
+            }
         };
         Figure::new(
             format!("x14-{}", weather.id()),

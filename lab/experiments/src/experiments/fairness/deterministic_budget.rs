@@ -3,6 +3,7 @@
 use fairpath::schedule::Weighting;
 
 use super::DECLARATION;
+use super::factors::{Factors, all_weightings};
 use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
 use crate::fairness::bench::{Bench, Case};
 use crate::fairness::{LabScheduler, Measure, Score};
@@ -16,8 +17,8 @@ pub(in crate::experiments) static EXPERIMENT: DeclaredExperiment = DeclaredExper
         title: "Share a budget in turns: fairer at the same cost and accuracy",
         source: "Banavar 2005 fig 3.19–3.21",
         about: "Receivers take turns. The length of a turn follows from a receiver's share of the errors; one DR vector is sent per trigger on \
-                average. Compared with base (every receiver, every time) and 1/3 base (every receiver, every third time), with five weightings; \
-                without jitter.",
+                average. Compared with base (every receiver, every time) and 1/3 base (every receiver, every third time), with five weightings, \
+                two of whose factors Banavar 2005's code computes otherwise than its text; without jitter.",
         ..DECLARATION
     },
     run,
@@ -30,11 +31,13 @@ const TURNS: LabScheduler = LabScheduler::DETERMINISTIC;
 fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRun> {
     let bench = Bench::new(settings, progress)?;
     let schedulers: Vec<LabScheduler> =
-        [BASE, THIRD].into_iter().chain(Weighting::ALL.map(LabScheduler::deterministic)).collect();
+        [BASE, THIRD].into_iter().chain(all_weightings().map(LabScheduler::deterministic)).collect();
     let cases = bench.cases(&bench.jitters(&[0]), &schedulers);
     let mut outcome = bench.outcome(&cases, THIRD);
     outcome.claims = cases.iter().flat_map(|case| fairer_at_equal_cost("X6", "", case)).collect();
-    outcome.claims.extend(cases.iter().map(best_weighting));
+    for factors in Factors::BOTH {
+        outcome.claims.extend(cases.iter().map(|case| best_weighting(case, factors)));
+    }
     outcome.figures =
         cases.iter().flat_map(|case| bench.figures("x6", case, &[BASE, THIRD, TURNS])).collect();
     Ok(outcome)
@@ -81,17 +84,18 @@ pub(super) fn fairer_at_equal_cost(id: &str, suffix: &str, case: &Case) -> [Clai
     ]
 }
 
-fn best_weighting(case: &Case) -> Claim {
+fn best_weighting(case: &Case, factors: Factors) -> Claim {
     case.claim(
-        "X6.best",
-        "sharing by the accumulated error alone (PA = 1) has the least spread",
+        &format!("X6.best{}", factors.suffix()),
+        &format!("sharing by the accumulated error alone (PA = 1) has the least spread, {}", factors.shown()),
         "A mixture has less spread and pays for it with a larger mean error: at nearly the mean of 1/3 base PA is the best",
         |scores| {
             let spread = |weighting: Weighting| scores.of(LabScheduler::deterministic(weighting)).spread();
-            let others = Weighting::ALL.into_iter().filter(|weighting| *weighting != Weighting::ACCUMULATED);
+            let others = factors.weightings().into_iter().filter(|weighting| *weighting != Weighting::ACCUMULATED);
             judge::below(spread(Weighting::ACCUMULATED) / others.map(spread).fold(f64::INFINITY, f64::min), 1.0)
         },
     )
     .unit("× the best of the others")
     .paper("PA = 1 best")
+    .reading(factors.shown())
 }

@@ -320,8 +320,7 @@ impl ErrorIndexTable {
             judge::below(best, mean),
         )
         .unit("× 1/3 base")
-        .paper(format!("spread {spread}, mean {mean} × 1/3 base"))
-        .remark(self.at(group, by))
+        .remark(format!("the prototype: spread {spread}, mean {mean} × 1/3 base; {}", self.at(group, by)))
     }
 
     /// What we should like to reach on recordings, whose motion is not ours.

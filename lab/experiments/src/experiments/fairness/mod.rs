@@ -5,6 +5,7 @@ pub(super) mod chance_alone;
 pub(super) mod changing_delays;
 pub(super) mod deterministic_budget;
 pub(super) mod error_index;
+mod factors;
 pub(super) mod honesty;
 pub(super) mod probabilistic_budget;
 pub(super) mod relative_error;

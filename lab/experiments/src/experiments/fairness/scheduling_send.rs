@@ -49,7 +49,8 @@ fn claims(case: &Case) -> [Claim; 4] {
         case.claim("X3.mean-below-one", "and well below that of scheduling #1", "", |scores| {
             judge::well_below(scores.ratio(Score::mean, TWO, ONE), 1.0)
         })
-        .unit("× scheduling #1"),
+        .unit("× scheduling #1")
+        .paper("the errors no longer run away"),
         case.claim(
             "X3.farthest",
             "the farthest receiver has the same error as in base",
@@ -58,6 +59,7 @@ fn claims(case: &Case) -> [Claim; 4] {
             |scores| judge::about(scores.farthest(BASE, TWO, BASE), 1.0),
         )
         .unit("× base")
-        .paper("as good"),
+        .paper("as good")
+        .reading("read off a bar chart"),
     ]
 }

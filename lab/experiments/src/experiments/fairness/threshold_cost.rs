@@ -176,7 +176,6 @@ impl Sweep {
             judge::below(needed.map_or(f64::NAN, |needed| needed / vectors), 1.0),
         )
         .unit("× the DR vectors of base at the coarse threshold")
-        .paper("much fewer")
         .remark(
             "base with a coarse threshold is the stronger rival for the mean than 1/3 base is; it does nothing for the spread",
         )
@@ -197,6 +196,7 @@ impl Sweep {
         )
         .unit("× base's DR vectors")
         .paper("much fewer")
+        .reading("base's mean error is reached within 5 %")
         .remark(format!(
             "not a hair above base's mean error: {strictly}. Against the same exported path no copy can leave sooner than at once, so base is \
              the floor; what can be saved are DR vectors that change little or are overtaken"
@@ -213,6 +213,7 @@ impl Sweep {
         )
         .unit("× the DR vectors of 1/3 base")
         .paper("the same mean at the same number")
+        .stricter("at fewer DR vectors, not at the same number")
     }
 
     /// With how many DR vectors a scheme's error is as low as this.

@@ -4,7 +4,7 @@ use fairpath_eval::evaluate::Summary;
 
 use super::DECLARATION;
 use super::play_patterns::{
-    Beside, EKB, EVERYBODY, Field, HORIZONS, HYBRIDS, IS, OAEKB, PaperNumbers, Season, TDM, Version,
+    Beside, EKB, EVERYBODY, Field, HORIZONS, HYBRIDS, IS, OAEKB, PaperNumbers, Reading, Season, TDM,
     columns_begin, millis,
 };
 use crate::cells;
@@ -36,19 +36,19 @@ fn run(settings: &Settings, progress: &dyn Progress) -> Result<Outcome, CannotRu
 fn outcome(season: &Season, progress: &dyn Progress) -> Outcome {
     let field = season.field(&HORIZONS, progress);
     let mut outcome = Outcome::new(rows(&field)).headline(headline(&field));
-    outcome.claims = Version::ALL.into_iter().flat_map(|version| claims(&field, version)).collect();
+    outcome.claims = Reading::JUDGED.into_iter().flat_map(|reading| claims(&field, reading)).collect();
     outcome.figures = vec![totals(&field)];
-    outcome.figures.extend(Version::ALL.map(|version| hits(&field, version)));
+    outcome.figures.extend(Reading::JUDGED.map(|reading| hits(&field, reading)));
     outcome.notes = season.notes();
     outcome
 }
 
-fn claims(field: &Field, version: Version) -> [Claim; 3] {
-    let (when, suffix) = (version.shown(), version.suffix());
+pub(super) fn claims(field: &Field, reading: Reading) -> [Claim; 3] {
+    let (when, suffix) = (reading.label(), reading.suffix());
     let claim = |id: &str, text: &str, why: &str, judge: &dyn Fn(&Field) -> Option<Judgement>| {
-        field.claim(format!("X11.{id}{suffix}"), format!("{when} {text}"), why, judge)
+        field.claim(format!("X11.{id}{suffix}"), format!("{when}: {text}"), (why, reading), judge)
     };
-    let total = |name: &str| field.of(name, version).map(|summary| summary.hits_total);
+    let total = |name: &str| field.of(name, reading).map(|summary| summary.hits_total);
     let totals = |names: &[&str]| names.iter().filter_map(|name| total(name)).collect::<Vec<f64>>();
     let highest = |totals: &[f64]| totals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     [
@@ -128,13 +128,13 @@ fn rows(field: &Field) -> Rows {
     rows
 }
 
-fn hits(field: &Field, version: Version) -> Figure {
+fn hits(field: &Field, reading: Reading) -> Figure {
     Figure::new(
-        format!("x11-hits{}", version.suffix()),
-        format!("Hits by delay, {}", version.shown().trim_end_matches(':')),
+        format!("x11-hits{}", reading.suffix()),
+        format!("Hits by delay, {}", reading.label()),
         Axis::new("delay", "ms"),
         Axis::new("within the hit radius", "%"),
-        field.lines(version, percents),
+        field.lines(reading, percents),
     )
     .caption("How many predictions are near enough to hit. Higher is better. Shi 2014's figures 8 and 12.")
 }
@@ -162,10 +162,10 @@ mod tests {
     fn a_short_match_has_a_total_for_everybody() {
         let season = Season::of_ethereal(22, 1, 20, &Silent).unwrap();
         let outcome = outcome(&season, &Silent);
-        assert_eq!(outcome.rows.len(), 15 * 7);
-        assert_eq!(outcome.claims.len(), 9);
+        assert_eq!(outcome.rows.len(), 31 * 7);
+        assert_eq!(outcome.claims.len(), 4 * 3);
         let headline = outcome.headline.as_ref().unwrap();
-        assert_eq!(headline.len(), 15 + 6);
+        assert_eq!(headline.len(), 19 + 6);
         let totals: Vec<f64> = headline.shown().iter().map(|row| row[10].parse().unwrap()).collect();
         assert!(totals.iter().all(|total| (0.0..=100.0).contains(total)), "{totals:?}");
     }

@@ -4,7 +4,7 @@ use fairpath_eval::evaluate::Summary;
 
 use super::DECLARATION;
 use super::play_patterns::{
-    EKB, Field, HORIZONS, HYBRID_EKB, HYBRIDS, IS, Season, TDM, Version, columns_begin,
+    EKB, Field, HORIZONS, HYBRID_EKB, HYBRIDS, IS, Reading, Season, TDM, columns_begin,
 };
 use crate::cells;
 use crate::experiment::{CannotRun, Declaration, DeclaredExperiment, Progress, Settings};
@@ -36,18 +36,18 @@ fn outcome(season: &Season, progress: &dyn Progress) -> Outcome {
     // Packets are counted whatever is asked besides: one delay is the least one can ask.
     let field = season.field(&HORIZONS[..1], progress);
     let mut outcome = Outcome::new(rows(&field));
-    outcome.claims = Version::ALL.into_iter().flat_map(|version| claims(&field, version)).collect();
+    outcome.claims = Reading::JUDGED.into_iter().flat_map(|reading| claims(&field, reading)).collect();
     outcome.figures = vec![packets(&field)];
     outcome.notes = season.notes();
     outcome
 }
 
-fn claims(field: &Field, version: Version) -> [Claim; 2] {
-    let (when, suffix) = (version.shown(), version.suffix());
+pub(super) fn claims(field: &Field, reading: Reading) -> [Claim; 2] {
+    let (when, suffix) = (reading.label(), reading.suffix());
     let claim = |id: &str, text: &str, why: &str, judge: &dyn Fn(&Field) -> Option<Judgement>| {
-        field.claim(format!("X12.{id}{suffix}"), format!("{when} {text}"), why, judge)
+        field.claim(format!("X12.{id}{suffix}"), format!("{when}: {text}"), (why, reading), judge)
     };
-    let rate = |name: &str| field.of(name, version).map(|summary| summary.packets_per_sec);
+    let rate = |name: &str| field.of(name, reading).map(|summary| summary.packets_per_sec);
     [
         claim("hybrids-tdm", "the hybrids need about as many packets as TDM", WHY_NOT_AS_MANY, &|_| {
             let tdm = rate(TDM)?;
@@ -86,7 +86,7 @@ fn rows(field: &Field) -> Rows {
         Column::number("players_packets_high_per_s", "to", "1/s").decimals(3),
     ]);
     let mut rows = Rows::new(columns);
-    let line = field.of(TDM, Version::Usual).map_or(f64::NAN, |line| line.packets_per_sec);
+    let line = field.of(TDM, Reading::USUAL).map_or(f64::NAN, |line| line.packets_per_sec);
     for (entrant, summary) in field.scored() {
         let over_players = summary.packets_over_players;
         let mut row = field.row_begin(&entrant);
@@ -126,10 +126,10 @@ mod tests {
     fn everybody_needs_a_packet_for_every_life_at_least() {
         let season = Season::of_ethereal(23, 1, 20, &Silent).unwrap();
         let outcome = outcome(&season, &Silent);
-        assert_eq!((outcome.rows.len(), outcome.claims.len()), (15, 6));
-        let rates: Vec<f64> = outcome.rows.shown().iter().map(|row| row[2].parse().unwrap()).collect();
+        assert_eq!((outcome.rows.len(), outcome.claims.len()), (31, 8));
+        let rates: Vec<f64> = outcome.rows.shown().iter().map(|row| row[5].parse().unwrap()).collect();
         // Twenty seconds in stretches of five at most.
         assert!(rates.iter().all(|rate| (0.2..60.0).contains(rate)), "{rates:?}");
-        assert!(rates[13] < rates[1], "adaptive {} needs fewer than TDM {}", rates[13], rates[1]);
+        assert!(rates[29] < rates[1], "adaptive {} needs fewer than TDM {}", rates[13], rates[1]);
     }
 }

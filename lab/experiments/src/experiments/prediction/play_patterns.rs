@@ -5,8 +5,8 @@
 //! and ammunition known; or a recording, where they are not. Nothing was tuned on them: their seeds
 //! are drawn anew from the seed of the run, and Shi 2014's predictors have Shi 2014's parameters.
 //!
-//! Shi 2014 leaves two things open, and both decide which predictor wins, so both are played: see
-//! [`Version`].
+//! Text, equations and results of Shi 2014 contradict each other in four places, and each decides
+//! which predictor wins, so all are played: see [`Reading`].
 
 use fairpath::random::Random;
 use fairpath::vector::{Vec2, Vector};
@@ -14,7 +14,7 @@ use fairpath_eval::candidates::{self, Candidate, MatchSetup};
 use fairpath_eval::evaluate::{PlayerScore, Question, Summary, score};
 use fairpath_eval::play::Play;
 use fairpath_games::ethereal::{EtherealConfig, Ground, Match, TICKS_PER_SECOND};
-use fairpath_predict::{Ekb, EkbConfig, Hybrid, Missing, Oaekb, Predictor, TICK_SECS};
+use fairpath_predict::{Ekb, EkbConfig, Hybrid, HybridRule, Missing, Oaekb, Others, Predictor, TICK_SECS};
 
 use crate::experiment::{CannotRun, Progress, Recorded, Settings, map_in_order};
 use crate::figure::{Bars, Line, Plot};
@@ -40,26 +40,44 @@ struct PlayedMatch {
     watched: Watched,
     /// The same, but no acceleration is known.
     without_acceleration: Play,
+    /// The same, and predictors may see where the others really are later on.
+    replayed: Play,
     stage: MatchSetup,
 }
 
 /// How Shi 2014 is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
-    /// No acceleration is known, so TDM is a line, as Shi 2014's column for it suggests. EKB turns
-    /// to its pattern in l = 0.1 ticks per pixel to the nearest player, as in its text and table 1.
-    Usual,
-    /// The same with known accelerations: of the last tick or, in recordings, over 100 ms.
-    Measured,
-    /// As usual, but EKB's transition is equation 17 as printed, without l: nearly always a second.
-    AsPrinted,
+pub(super) struct Reading {
+    pub(super) acceleration: Acceleration,
+    pub(super) transition: Transition,
+    /// Where the other players are while one is predicted: at their last known position, or where
+    /// they really are at every tick, as the replay of a finished match knows.
+    pub(super) others: Others,
+    pub(super) hybrid: HybridRule,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acceleration {
+    /// None, so TDM is a line, as Shi 2014's column for it suggests.
+    Unknown,
+    /// That of the last tick or, in recordings, over 100 ms.
+    Measured,
+}
+
+/// How fast EKB turns to its pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transition {
+    /// Equation 17, without a factor: nearly always in a second.
+    Printed,
+    /// The text and table 1: in l = 0.1 ticks per pixel to the nearest player.
+    Text,
+}
+
+/// One predictor, as Shi 2014 is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entrant {
     pub(super) name: &'static str,
-    /// Nothing where all versions are the same.
-    pub(super) version: Option<Version>,
+    pub(super) reading: Reading,
 }
 
 /// How an entrant fared in all matches together, or what it lacked.
@@ -144,10 +162,13 @@ impl Season {
         };
         vec![
             format!("{played} Hit radius and packet threshold: {} {unit}.", show(first.stage.hit_radius())),
-            "Shi 2014 leaves two things open. Whether TDM knew an acceleration: shown none it is the line, and so it looks in Shi 2014's tables, where its \
-             error grows in proportion to the delay; shown the measured one, it keeps for two seconds what a key press causes for a tenth \
-             of one. And how fast EKB turns to its pattern: by the text in 0.1 ticks per pixel to the nearest player, by equation 17 as \
-             printed, which lacks that factor, nearly always in a second. Each is a version here, and claims are judged in all of them."
+            "Text, equations and results of Shi 2014 contradict each other. Whether TDM knew an acceleration: shown none it is the line, and so it \
+             looks in Shi 2014's tables, where its error grows in proportion to the delay; shown the measured one, it keeps for two seconds what a key \
+             press causes for a tenth of one. How fast EKB turns to its pattern: by equation 17 nearly always in a second, which Shi 2014's own errors \
+             of EKB need, and by text and table in 0.1 ticks per pixel to the nearest player. Where the others are meanwhile: where they were last \
+             known, or, as the replay of a recorded match can tell, where they really are at every tick. And when a hybrid is TDM: by algorithm 3 if \
+             the direction was kept for as long as the prediction looks ahead, by section 4.3 (ii) if it was kept for no longer. Claims are judged \
+             one by one in four readings; the grid counts them in all."
                 .into(),
         ]
     }
@@ -162,13 +183,16 @@ impl PlayedMatch {
         for body in runs.flat_map(|run| &mut run.bodies) {
             body.acceleration = Vec2::ZERO;
         }
-        Ok(Self { watched, without_acceleration, stage })
+        let replayed = Play { replays_others: true, ..without_acceleration.clone() };
+        Ok(Self { watched, without_acceleration, replayed, stage })
     }
 
     fn score(&self, entrant: Entrant, horizons: &[u32]) -> Result<Vec<PlayerScore>, Missing> {
-        let play = match entrant.version {
-            Some(Version::Usual | Version::AsPrinted) => &self.without_acceleration,
-            Some(Version::Measured) | None => &self.watched.play,
+        let Reading { acceleration, others, .. } = entrant.reading;
+        let play = match (entrant.is_ours() || acceleration == Acceleration::Measured, others) {
+            (true, _) => &self.watched.play,
+            (false, Others::Replayed) => &self.replayed,
+            (false, Others::Stay | Others::KeepVelocity) => &self.without_acceleration,
         };
         let length = self.stage.hit_radius();
         let Ok(question) = Question::new(horizons.to_vec(), length, length) else {
@@ -195,24 +219,18 @@ fn ethereal(seed: u64, number: usize, secs: u32) -> Result<Play, CannotRun> {
     Play::from_ethereal(recording, None).map_err(|error| cannot_be_played(error.to_string()))
 }
 
-/// Every predictor of Shi 2014's tables in all versions that differ, and ours.
+/// Every predictor of Shi 2014's tables in all readings that differ, and ours.
 fn entrants() -> Vec<Entrant> {
-    let same = |name| [Entrant { name, version: None }].to_vec();
-    let versions = |name, versions: &[Version]| {
-        let entrant = |version: &Version| Entrant { name, version: Some(*version) };
-        versions.iter().map(entrant).collect::<Vec<_>>()
-    };
-    [
-        versions(TDM, &[Version::Usual, Version::Measured]),
-        same(IS),
-        versions(EKB, &[Version::Usual, Version::AsPrinted]),
-        versions(OAEKB, &[Version::Usual, Version::AsPrinted]),
-        versions(HYBRID_EKB, &Version::ALL),
-        versions(HYBRID_OAEKB, &Version::ALL),
-        same(ADAPTIVE),
-        same(ADAPTIVE_HITS),
-    ]
-    .concat()
+    let mut entrants: Vec<Entrant> = Vec::new();
+    for name in EVERYBODY {
+        for reading in Reading::grid() {
+            let entrant = Entrant::new(name, reading);
+            if !entrants.contains(&entrant) {
+                entrants.push(entrant);
+            }
+        }
+    }
+    entrants
 }
 
 pub(super) const TDM: &str = "tdm";
@@ -230,37 +248,106 @@ pub(super) const EVERYBODY: [&str; 8] =
     [TDM, IS, EKB, OAEKB, HYBRID_EKB, HYBRID_OAEKB, ADAPTIVE, ADAPTIVE_HITS];
 pub(super) const HYBRIDS: [&str; 2] = [HYBRID_EKB, HYBRID_OAEKB];
 
-impl Version {
-    pub(super) const ALL: [Self; 3] = [Self::Usual, Self::Measured, Self::AsPrinted];
+impl Reading {
+    /// The reading that Shi 2014's own numbers need for plain EKB, and its algorithm 3.
+    pub(super) const USUAL: Self = Self {
+        acceleration: Acceleration::Unknown,
+        transition: Transition::Printed,
+        others: Others::Stay,
+        hybrid: HybridRule::Algorithm,
+    };
+    /// With l, as in the text and table 1.
+    pub(super) const TEXT: Self = Self { transition: Transition::Text, ..Self::USUAL };
+    pub(super) const MEASURED: Self = Self { acceleration: Acceleration::Measured, ..Self::USUAL };
+    /// Equation 17 as printed, others as a replay knows them, and section 4.3 (ii) as written.
+    pub(super) const TOGETHER: Self =
+        Self { others: Others::Replayed, hybrid: HybridRule::Text, ..Self::USUAL };
+    /// Those in which claims are judged one by one. The grid counts them in all.
+    pub(super) const JUDGED: [Self; 4] = [Self::USUAL, Self::TEXT, Self::MEASURED, Self::TOGETHER];
 
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Usual => "usual",
-            Self::Measured => "measured acceleration",
-            Self::AsPrinted => "eq. 17 as printed",
+    /// Every combination, with a measured acceleration only once: it is far off in all of them.
+    pub(super) fn grid() -> Vec<Self> {
+        let mut all = Vec::new();
+        for transition in [Transition::Printed, Transition::Text] {
+            for others in [Others::Stay, Others::Replayed] {
+                for hybrid in [HybridRule::Algorithm, HybridRule::Text] {
+                    all.push(Self { transition, others, hybrid, ..Self::USUAL });
+                }
+            }
         }
+        all.push(Self::MEASURED);
+        all
     }
 
-    /// What the ids of claims and figures end in.
+    /// What the ids of claims and figures end in. Claims that are only counted end alike.
     pub(super) fn suffix(self) -> &'static str {
         match self {
-            Self::Usual => "",
-            Self::Measured => "-measured",
-            Self::AsPrinted => "-printed",
+            Self::USUAL => "",
+            Self::TEXT => "-l",
+            Self::MEASURED => "-measured",
+            Self::TOGETHER => "-together",
+            _ => "-grid",
         }
     }
 
-    /// What sentences begin with.
-    pub(super) fn shown(self) -> &'static str {
+    /// What sentences begin with, and the legend of figures.
+    pub(super) fn label(self) -> &'static str {
         match self {
-            Self::Usual => "no acceleration known:",
-            Self::Measured => "measured acceleration:",
-            Self::AsPrinted => "eq. 17 as printed:",
+            Self::USUAL => "eq. 17 as printed",
+            Self::TEXT => "l = 0.1",
+            Self::MEASURED => "measured acceleration",
+            Self::TOGETHER => "replayed, section 4.3 (ii)",
+            _ => "another reading",
+        }
+    }
+
+    /// All of it, in words.
+    pub(super) fn shown(self) -> String {
+        let [transition, others, hybrid, acceleration] = self.words();
+        format!("{transition}, others {others}, hybrids by {hybrid}, acceleration {acceleration}")
+    }
+
+    /// The transition, the others, the hybrids and the acceleration.
+    pub(super) fn words(self) -> [&'static str; 4] {
+        [
+            match self.transition {
+                Transition::Printed => "eq. 17 as printed",
+                Transition::Text => "l = 0.1",
+            },
+            match self.others {
+                Others::Stay | Others::KeepVelocity => "as last known",
+                Others::Replayed => "as replayed",
+            },
+            match self.hybrid {
+                HybridRule::Algorithm => "algorithm 3",
+                HybridRule::Text => "section 4.3 (ii)",
+            },
+            match self.acceleration {
+                Acceleration::Unknown => "unknown",
+                Acceleration::Measured => "measured",
+            },
+        ]
+    }
+
+    /// The same, as usual in all that makes no difference to a predictor.
+    fn as_seen_by(self, name: &str) -> Self {
+        let is_hybrid = HYBRIDS.contains(&name);
+        let has_patterns = is_hybrid || [EKB, OAEKB].contains(&name);
+        let usual = Self::USUAL;
+        Self {
+            acceleration: if is_hybrid || name == TDM { self.acceleration } else { usual.acceleration },
+            transition: if has_patterns { self.transition } else { usual.transition },
+            others: if has_patterns { self.others } else { usual.others },
+            hybrid: if is_hybrid { self.hybrid } else { usual.hybrid },
         }
     }
 }
 
 impl Entrant {
+    fn new(name: &'static str, reading: Reading) -> Self {
+        Self { name, reading: reading.as_seen_by(name) }
+    }
+
     pub(super) fn candidate(&self) -> &'static Candidate {
         let found = candidates::all().iter().find(|candidate| candidate.name == self.name);
         let Some(candidate) = found else { unreachable!("{} is a candidate", self.name) };
@@ -268,46 +355,43 @@ impl Entrant {
     }
 
     fn make(&self, stage: &MatchSetup) -> Box<dyn Predictor> {
-        if self.version != Some(Version::AsPrinted) {
-            return self.candidate().make(stage);
-        }
-        let config = EkbConfig { transition_ticks_per_unit: 1.0, ..EkbConfig::default() };
+        let Reading { transition, others, hybrid, .. } = self.reading;
+        let transition_ticks_per_unit = match transition {
+            Transition::Printed => EkbConfig::default().transition_ticks_per_unit,
+            Transition::Text => EkbConfig::TICKS_PER_UNIT_IN_THE_TEXT,
+        };
+        let config = EkbConfig { transition_ticks_per_unit, others, hybrid, ..EkbConfig::default() };
         let config = config.for_top_speed(stage.top_speed);
         match self.name {
             EKB => Box::new(Ekb::new(config)),
             OAEKB => Box::new(Oaekb::new(config)),
             HYBRID_EKB => Box::new(Hybrid::new(Ekb::new(config), config)),
             HYBRID_OAEKB => Box::new(Hybrid::new(Oaekb::new(config), config)),
-            name => unreachable!("{name} has no transition"),
+            _ => self.candidate().make(stage),
         }
+    }
+
+    /// Whether it is not Shi 2014's.
+    fn is_ours(&self) -> bool {
+        !PAPERS.contains(&self.name)
     }
 
     /// Whether Shi 2014's own numbers stand beside it.
     pub(super) fn is_usual(&self) -> bool {
-        self.version.is_none_or(|version| version == Version::Usual)
-    }
-
-    fn version_cell(&self) -> Cell {
-        self.version.map(Version::as_str).into()
+        self.reading == Reading::USUAL
     }
 }
 
 impl Field {
-    /// The score of `name` in a version, or else as usual. Nothing if it lacked something.
-    pub(super) fn of(&self, name: &str, version: Version) -> Option<&Summary> {
-        self.exactly(name, version).or_else(|| self.exactly(name, Version::Usual))
-    }
-
-    fn exactly(&self, name: &str, version: Version) -> Option<&Summary> {
-        let is_meant = |entrant: &Entrant| {
-            entrant.name == name
-                && (entrant.version == Some(version) || version == Version::Usual && entrant.is_usual())
-        };
+    /// The score of `name` in a reading. Nothing if it lacked something.
+    pub(super) fn of(&self, name: &str, reading: Reading) -> Option<&Summary> {
+        let reading = reading.as_seen_by(name);
+        let is_meant = |entrant: &Entrant| entrant.name == name && entrant.reading == reading;
         self.all.iter().find(|fared| is_meant(&fared.entrant))?.summary.as_ref().ok()
     }
 
-    pub(super) fn among(&self, names: &[&str], version: Version) -> Vec<&Summary> {
-        names.iter().filter_map(|name| self.of(name, version)).collect()
+    pub(super) fn among(&self, names: &[&str], reading: Reading) -> Vec<&Summary> {
+        names.iter().filter_map(|name| self.of(name, reading)).collect()
     }
 
     pub(super) fn scored(&self) -> impl Iterator<Item = (Entrant, &Summary)> {
@@ -319,12 +403,13 @@ impl Field {
         &self,
         id: String,
         text: String,
-        why: &str,
+        (why, reading): (&str, Reading),
         judge: impl FnOnce(&Self) -> Option<Judgement>,
     ) -> Claim {
         let judgement = judge(self);
         let lacks = judgement.is_none();
         let claim = Claim::new(id, text, judgement.unwrap_or_else(judge::not_applicable));
+        let claim = claim.reading(reading.shown());
         if lacks {
             claim.remark("Where the walls are is not known here")
         } else if claim.judgement.verdict == Verdict::NotHeld && !self.is_recorded && !why.is_empty() {
@@ -343,7 +428,7 @@ impl Field {
     ) -> Rows {
         let mut columns = vec![
             Column::text("predictor", "predictor"),
-            Column::text("version", "version"),
+            Column::text("reading", "reading"),
             Column::text("whose", "numbers of"),
         ];
         columns.extend(HORIZONS_MS.iter().map(|millis| {
@@ -353,13 +438,16 @@ impl Field {
         columns.push(Column::text("unit", "unit"));
         let mut rows = Rows::new(columns);
         let mut push = |entrant: &Entrant, whose: &str, numbers: Option<Vec<f64>>, unit: &str| {
-            let mut row = cells![entrant.name, entrant.version_cell(), whose];
+            let mut row = cells![entrant.name, entrant.reading.shown(), whose];
             let missing = || vec![Cell::Missing; HORIZONS.len() + usize::from(what.total.is_some())];
             row.extend(numbers.map_or_else(missing, |numbers| numbers.into_iter().map(Cell::from).collect()));
             row.push(unit.into());
             rows.push(row);
         };
-        for EntrantScore { entrant, summary } in &self.all {
+        let is_shown = |entrant: &Entrant| {
+            Reading::JUDGED.iter().any(|reading| Entrant::new(entrant.name, *reading) == *entrant)
+        };
+        for EntrantScore { entrant, summary } in self.all.iter().filter(|each| is_shown(&each.entrant)) {
             push(entrant, "ours", summary.as_ref().ok().map(&own), what.unit);
             if entrant.is_usual()
                 && let Some(numbers) = PaperNumbers::of(entrant.name)
@@ -370,29 +458,33 @@ impl Field {
         rows
     }
 
-    /// A line over the delays for every predictor in one version.
-    pub(super) fn lines(&self, version: Version, value: impl Fn(&Summary) -> Vec<f64>) -> Plot {
+    /// A line over the delays for every predictor in one reading.
+    pub(super) fn lines(&self, reading: Reading, value: impl Fn(&Summary) -> Vec<f64>) -> Plot {
         let line = |name: &&str| {
-            let values = value(self.of(name, version)?);
+            let values = value(self.of(name, reading)?);
             Some(Line::new(*name, HORIZONS_MS.into_iter().zip(values).collect::<Vec<_>>()))
         };
         Plot::Lines(EVERYBODY.iter().filter_map(line).collect())
     }
 
-    /// A group of bars per predictor, one bar per version: the value, and where it may lie.
+    /// A group of bars per predictor, one bar per reading: the value, and where it may lie.
     pub(super) fn bars(&self, value: impl Fn(&Summary) -> (f64, (f64, f64))) -> Bars {
         let nothing = (f64::NAN, (f64::NAN, f64::NAN));
         let names: Vec<String> = EVERYBODY.iter().map(|name| (*name).to_owned()).collect();
-        Version::ALL.into_iter().fold(Bars::new(names), |bars, version| {
-            let of = |name: &&str| self.exactly(name, version).map_or(nothing, &value);
+        Reading::JUDGED.into_iter().fold(Bars::new(names), |bars, reading| {
+            // One bar where the reading makes no difference.
+            let differs =
+                |name: &str| reading == Reading::USUAL || reading.as_seen_by(name) != Reading::USUAL;
+            let of = |name: &&str| self.of(name, reading).filter(|_| differs(name)).map_or(nothing, &value);
             let (values, ranges): (Vec<_>, Vec<_>) = EVERYBODY.iter().map(of).unzip();
-            bars.series_with_ranges(version.as_str(), values, ranges)
+            bars.series_with_ranges(reading.label(), values, ranges)
         })
     }
 
     /// The first columns of a row for machines.
     pub(super) fn row_begin(&self, entrant: &Entrant) -> Vec<Cell> {
-        cells![entrant.name, entrant.version_cell()]
+        let [transition, others, hybrid, acceleration] = entrant.reading.words();
+        cells![entrant.name, transition, others, hybrid, acceleration]
     }
 }
 
@@ -405,7 +497,19 @@ pub(super) struct Beside<'a> {
 }
 
 pub(super) fn columns_begin() -> Vec<Column> {
-    vec![Column::text("predictor", "predictor"), Column::text("version", "version")]
+    let mut columns = vec![Column::text("predictor", "predictor")];
+    columns.extend(reading_columns());
+    columns
+}
+
+/// The columns of [`Reading::words`].
+pub(super) fn reading_columns() -> [Column; 4] {
+    [
+        Column::text("transition", "turn to the pattern"),
+        Column::text("others", "others"),
+        Column::text("hybrid", "hybrids by"),
+        Column::text("acceleration", "acceleration"),
+    ]
 }
 
 pub(super) fn millis(ticks: u32) -> f64 {
@@ -487,16 +591,14 @@ mod tests {
         let season = Season::of_ethereal(5, 1, 20, &Silent).unwrap();
         let field = season.field(&[18, 60], &Silent);
         assert_eq!(field.scored().count(), entrants().len(), "everything is known on Ethereal");
-        let scored = |name, version| {
-            Summary::of(&season.scenes[0].score(Entrant { name, version }, &[18, 60]).unwrap())
-        };
-        let tdm = |version| field.of(TDM, version).unwrap();
-        assert_eq!(tdm(Version::Usual), &scored("line", None));
-        assert_eq!(tdm(Version::AsPrinted), tdm(Version::Usual), "it has no transition");
-        let overshot = tdm(Version::Measured).horizons[1].mean > tdm(Version::Usual).horizons[1].mean;
+        let tdm = |reading| field.of(TDM, reading).unwrap();
+        let line = Entrant { name: "line", reading: Reading::USUAL };
+        assert_eq!(tdm(Reading::USUAL), &Summary::of(&season.scenes[0].score(line, &[18, 60]).unwrap()));
+        assert_eq!(tdm(Reading::TEXT), tdm(Reading::USUAL), "it has no transition");
+        let overshot = tdm(Reading::MEASURED).horizons[1].mean > tdm(Reading::USUAL).horizons[1].mean;
         assert!(overshot, "every turn");
         for name in [IS, EKB, OAEKB, ADAPTIVE] {
-            assert_eq!(scored(name, Some(Version::Usual)), scored(name, Some(Version::Measured)), "{name}");
+            assert_eq!(field.of(name, Reading::USUAL), field.of(name, Reading::MEASURED), "{name}");
         }
     }
 
@@ -504,10 +606,39 @@ mod tests {
     fn a_slow_transition_begins_as_the_line_does() {
         let season = Season::of_ethereal(6, 1, 20, &Silent).unwrap();
         let field = season.field(&[6], &Silent);
-        let mean = |name, version| field.of(name, version).unwrap().horizons[0].mean;
-        let line = mean(TDM, Version::Usual);
-        let off_the_line = |version| mean(EKB, version) - line;
-        assert!(off_the_line(Version::AsPrinted).abs() < 0.5 * off_the_line(Version::Usual).abs());
+        let mean = |name, reading| field.of(name, reading).unwrap().horizons[0].mean;
+        let line = mean(TDM, Reading::USUAL);
+        let off_the_line = |reading| mean(EKB, reading) - line;
+        assert!(off_the_line(Reading::USUAL).abs() < 0.5 * off_the_line(Reading::TEXT).abs());
+    }
+
+    /// Others that are shown where they really are help; only the replayed play shows them.
+    #[test]
+    fn only_a_replay_shows_where_the_others_will_be() {
+        let season = Season::of_ethereal(7, 1, 30, &Silent).unwrap();
+        let field = season.field(&[126], &Silent);
+        let mean = |reading| field.of(EKB, reading).unwrap().horizons[0].mean;
+        let replayed = Reading { others: Others::Replayed, ..Reading::USUAL };
+        assert!(mean(replayed) < 0.95 * mean(Reading::USUAL), "{} {}", mean(replayed), mean(Reading::USUAL));
+        let blind = PlayedMatch {
+            replayed: season.scenes[0].without_acceleration.clone(),
+            ..PlayedMatch::new(String::new(), season.scenes[0].watched.play.clone()).unwrap()
+        };
+        let blind = Summary::of(&blind.score(Entrant::new(EKB, replayed), &[126]).unwrap());
+        assert_eq!(blind.horizons[0].mean, mean(Reading::USUAL), "without the future they stay");
+    }
+
+    #[test]
+    fn the_hybrids_of_text_and_algorithm_agree_up_to_350_ms_and_not_beyond() {
+        let season = Season::of_ethereal(8, 1, 20, &Silent).unwrap();
+        let field = season.field(&[18, 60], &Silent);
+        let text = Reading { hybrid: HybridRule::Text, ..Reading::USUAL };
+        let means = |reading| {
+            let summary = field.of(HYBRID_EKB, reading).unwrap();
+            [summary.horizons[0].mean, summary.horizons[1].mean]
+        };
+        assert_eq!(means(text)[0], means(Reading::USUAL)[0]);
+        assert_ne!(means(text)[1], means(Reading::USUAL)[1]);
     }
 
     #[test]
