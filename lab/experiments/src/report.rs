@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::experiment::Declaration;
+use crate::experiment::{Declaration, RunOption};
 use crate::judge::Verdict;
 use crate::outcome::{Claim, ClaimCount, Outcome, Rows};
 use crate::quantity::show;
@@ -46,14 +46,19 @@ impl Report<'_> {
                 )
             },
         );
+        // An experiment without a seed reads files, which the command names.
+        let facts = if self.declaration.takes(RunOption::Seed) {
+            format!("Seed {} on {motion}.", self.results.seed)
+        } else {
+            format!("Nothing is random. Input: {}", escaped(&self.results.command))
+        };
         format!(
             "<header>\n<p class=\"kicker\">Fairpath laboratory · {} · {}</p>\n<h1>{}</h1>\n<p class=\"about\">{}</p>\n\
-             <p class=\"facts\">Seed {} on {motion}.</p>\n<ul class=\"tally\">{tally}</ul>\n</header>\n",
+             <p class=\"facts\">{facts}</p>\n<ul class=\"tally\">{tally}</ul>\n</header>\n",
             escaped(&format!("{} ({})", self.declaration.name, self.declaration.alias)),
             escaped(self.declaration.source),
             escaped(self.declaration.title),
             escaped(self.declaration.about),
-            self.results.seed,
         )
     }
 

@@ -188,6 +188,33 @@ impl Chromium {
         Ok(())
     }
 
+    /// Returns the centre of the first element that a selector finds, scrolled into sight.
+    pub(crate) fn centre_of(&mut self, tab: &Tab, selector: &str) -> Done<(f64, f64)> {
+        let centre = self.evaluate(
+            tab,
+            &format!(
+                "(() => {{ const one = document.querySelector({}); one.scrollIntoView({{ block: 'nearest', behavior: 'instant' }});
+                    const {{ left, top, width, height }} = one.getBoundingClientRect(); return [left + width / 2, top + height / 2]; }})()",
+                json!(selector)
+            ),
+        )?;
+        let place = centre[0].as_f64().zip(centre[1].as_f64());
+        place.ok_or_else(|| Failed(format!("the page has no {selector}")))
+    }
+
+    /// Clicks the mouse on the first element that a selector finds.
+    pub(crate) fn click_on(&mut self, tab: &Tab, selector: &str) -> Done {
+        let (x, y) = self.centre_of(tab, selector)?;
+        self.click(tab, x, y)
+    }
+
+    /// Moves the finger that is down, without pressure.
+    pub(crate) fn touch_move(&mut self, tab: &Tab, (x, y): (f64, f64)) -> Done {
+        let points = json!([{ "x": x, "y": y, "force": 0 }]);
+        let event = json!({ "type": "touchMove", "touchPoints": points });
+        self.ask(Some(tab), "Input.dispatchTouchEvent", event).map(|_| ())
+    }
+
     /// Puts a finger down at a point, or lifts it if there is no point.
     pub(crate) fn touch(&mut self, tab: &Tab, place: Option<(f64, f64)>) -> Done {
         let kind = if place.is_some() { "touchStart" } else { "touchEnd" };

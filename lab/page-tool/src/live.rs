@@ -56,6 +56,7 @@ pub(crate) fn run(browser: &mut Chromium, folder: &Path) -> Done {
     let tab = browser.open(&address, Viewport::DESKTOP)?;
     browser.wait_for(&tab, IS_CONNECTED)?;
     watch(browser, &tab, &server)?;
+    compensate(browser, &tab)?;
     // The process is killed without a goodbye, and the link stays open.
     server.kill()?;
     browser.wait_for(&tab, &says("The server is gone"))?;
@@ -253,6 +254,35 @@ fn see_a_shot(browser: &mut Chromium, tab: &Tab, observer: &NetClient<Vec2>) -> 
         std::thread::sleep(LOOK_EVERY);
     }
     browser.key(tab, "Space", false)
+}
+
+/// Switches the tank's compensation off and on, and pauses: at the server, all three count.
+fn compensate(browser: &mut Chromium, tab: &Tab) -> Done {
+    const OFF_BY: &str = "fairpath.show.view.network.session.frame(performance.now())[8]";
+    let hidden = browser.evaluate(tab, "document.querySelector('[name=lag]').closest('.control').hidden")?;
+    if hidden != json!(true) {
+        return Err(Failed("the simulated round trip is offered at the server".into()));
+    }
+    browser.evaluate(tab, "fairpath.show.controls.set('compensation', 0)")?;
+    // In a circle, so that no wall stops the tank. 200 ms at 25 units a second are 5 units.
+    browser.key(tab, "KeyW", true)?;
+    browser.key(tab, "KeyA", true)?;
+    browser.wait_for(tab, &format!("{OFF_BY} > 2.5"))?;
+    browser.evaluate(tab, "fairpath.show.controls.set('compensation', 1)")?;
+    browser.wait_for(tab, &format!("{OFF_BY} === 0"))?;
+    browser.evaluate(tab, "fairpath.show.controls.togglePause()")?;
+    browser.wait_for(tab, "fairpath.show.isPaused && fairpath.show.hands.ahead === 1")?;
+    // The picture stands, and the tank stops: its true place does not change any more.
+    const TRUE_X: &str = "fairpath.show.view.network.session.truth(performance.now())[1]";
+    browser.wait_for(
+        tab,
+        &format!("(async () => {{ const before = {TRUE_X}; await new Promise(done => setTimeout(done, 300)); return before === {TRUE_X}; }})()"),
+    )?;
+    browser.evaluate(tab, "fairpath.show.controls.togglePause()")?;
+    browser.key(tab, "KeyW", false)?;
+    browser.key(tab, "KeyA", false)?;
+    eprintln!("    compensation and pause count for the tank at the server");
+    Ok(())
 }
 
 /// Returns where the observer places the tank: microseconds on the shared clock, and the position.

@@ -6,6 +6,7 @@ mod build;
 mod chromium;
 mod live;
 mod photograph;
+mod regressions;
 mod tour;
 mod trial;
 
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 fairpath-page-tool build DIR         write the page's files to DIR
-fairpath-page-tool try               build the page and test it in headless Chromium
+fairpath-page-tool try [PART]        build the page and test it in headless Chromium; PART is scenes, files,
+                                     faults, report, bits or network
 fairpath-page-tool cost              build the page and measure a frame of each scene in headless Chromium
 fairpath-page-tool photograph DIR    build the page and write a screenshot of each scene to DIR
 fairpath-page-tool tour DIR          build the page and write the README's moving picture to DIR
@@ -25,7 +27,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["build", folder] => build::build(Path::new(folder)).map(|_| ()),
-        ["try"] => trial::run(),
+        ["try"] => trial::run(None),
+        ["try", part] => trial::run(Some(part)),
         // Only for `try`: the server that is killed there.
         ["serve", folder, served_at, shown_at] => live::run_server(Path::new(folder), served_at, shown_at),
         ["cost"] => trial::cost(),

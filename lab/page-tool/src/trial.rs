@@ -1,6 +1,8 @@
 //! Tests the page in a browser: every scene loads without errors, moves, reacts to its controls,
 //! and shows the bits that the native library computes.
 
+use std::path::Path;
+
 use fairpath_page::report::RecordingEvaluation;
 use fairpath_page::scene::{self, File, Scene};
 use fairpath_page_server::PageServer;
@@ -8,27 +10,42 @@ use serde_json::json;
 
 use crate::build::build;
 use crate::chromium::{Chromium, Tab, Viewport};
-use crate::{Done, Failed, live, root};
+use crate::{Done, Failed, live, regressions, root};
 
-pub(crate) fn run() -> Done {
+/// The parts of the test, by the word that selects one.
+const PARTS: [&str; 6] = ["scenes", "files", "faults", "report", "bits", "network"];
+
+/// Runs all parts, or one.
+pub(crate) fn run(chosen: Option<&str>) -> Done {
+    if let Some(word) = chosen.filter(|word| !PARTS.contains(word)) {
+        return Err(Failed(format!("there is no part {word}; choose one of {}", PARTS.join(", "))));
+    }
     let folder = root().join("target/page");
     let server = PageServer::bind(([127, 0, 0, 1], 0).into(), build(&folder)?)?;
     let page = format!("http://{}/", server.address());
     let mut browser = Chromium::start()?;
-    for name in scene::NAMES {
-        eprintln!("  scene {name}");
-        try_scene(&mut browser, &page, name)?;
+    for part in PARTS.into_iter().filter(|part| chosen.is_none_or(|word| word == *part)) {
+        eprintln!("  {part}");
+        try_part(&mut browser, &page, &folder, part)?;
     }
-    eprintln!("  touch and files");
-    try_touch(&mut browser, &page)?;
-    try_guess(&mut browser, &page)?;
-    eprintln!("  report");
-    try_report(&mut browser, &page)?;
-    eprintln!("  bits");
-    compare_bits(&mut browser, &page)?;
-    eprintln!("  the real network");
-    live::run(&mut browser, &folder)?;
     Ok(())
+}
+
+fn try_part(browser: &mut Chromium, page: &str, folder: &Path, part: &str) -> Done {
+    match part {
+        "scenes" => scene::NAMES.into_iter().try_for_each(|name| {
+            eprintln!("    {name}");
+            try_scene(browser, page, name)
+        }),
+        "files" => {
+            try_touch(browser, page)?;
+            try_guess(browser, page)
+        }
+        "faults" => regressions::run(browser, page),
+        "report" => try_report(browser, page),
+        "bits" => compare_bits(browser, page),
+        _ => live::run(browser, folder),
+    }
 }
 
 /// Builds the page and serves it on a free port.

@@ -1,7 +1,7 @@
 // Sliders and choices for a scene's knobs. Ranges come from Rust, labels from the scene's module.
-import { address, remember } from "./address.js";
+import { numberAt, remember } from "./address.js";
 
-const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
+export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 
 export class Controls {
   constructor(place, show) {
@@ -37,11 +37,10 @@ export class Controls {
   }
 
   restore(knob) {
-    const text = address(knob.name);
-    const value = text === null ? NaN : Number(text);
-    if (Number.isFinite(value)) {
-      knob.value = Math.min(knob.high, Math.max(knob.low, value));
-      this.show.stage.turn(knob.name, knob.value);
+    const value = numberAt(knob.name, knob);
+    if (value !== knob.usual) {
+      knob.value = value;
+      this.show.stage.turn(knob.name, value);
     }
     knob.reflect?.(knob.value);
   }
@@ -50,6 +49,8 @@ export class Controls {
     const panel = this.panel("Time");
     const buttons = element("div", "buttons");
     const pause = element("button");
+    // As wide as its longer label, so that pausing moves nothing.
+    pause.style.minWidth = "6.4rem";
     const paused = () => {
       pause.textContent = this.show.isPaused ? "▶ Play" : "❚❚ Pause";
       pause.setAttribute("aria-pressed", this.show.isPaused);

@@ -1,4 +1,7 @@
 // Input: arrow keys or W A S D, the space bar, or an on-screen stick.
+//
+// Keys drive whatever was clicked last: after a click on a control the focus returns to the game. A control that was
+// reached with the Tab key keeps its own keys.
 
 const KEYS = {
   ArrowUp: [0, 1], KeyW: [0, 1], ArrowDown: [0, -1], KeyS: [0, -1],
@@ -25,6 +28,23 @@ addEventListener("keydown", (event) => {
 addEventListener("keyup", (event) => held.delete(event.code));
 addEventListener("blur", () => held.clear());
 
+// Whether the last input came from a mouse, pen or finger.
+let isPointer = false;
+addEventListener("pointerdown", () => (isPointer = true), true);
+addEventListener("keydown", () => (isPointer = false), true);
+
+// Returns the focus to the game after a pointer has used a control of a scene that is steered.
+function giveBack(event) {
+  const { show } = window.fairpath ?? {};
+  const isControl = event.target.closest?.("input, select, button, label");
+  if (!isPointer || !isControl || !show?.view.steers) return;
+  // A list stays open until something is chosen in it.
+  if (event.target.tagName === "SELECT" && event.type === "click") return;
+  show.main.querySelector(".field")?.focus({ preventScroll: true });
+}
+addEventListener("click", giveBack);
+addEventListener("change", giveBack);
+
 export class Hands {
   constructor(main) {
     held.clear();
@@ -42,7 +62,8 @@ export class Hands {
       stick.setPointerCapture(event.pointerId);
       move(event);
     });
-    stick.addEventListener("pointermove", (event) => event.pressure > 0 && move(event));
+    // Not the pressure: many touch screens report none.
+    stick.addEventListener("pointermove", (event) => stick.hasPointerCapture(event.pointerId) && move(event));
     for (const end of ["pointerup", "pointercancel"]) stick.addEventListener(end, () => this.lean(stick, 0, 0));
   }
 

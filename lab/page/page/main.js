@@ -1,7 +1,7 @@
 // The page's loop: it counts time, steps the scene and draws it. All simulation is in Rust.
 import init, { Stage } from "./fairpath.js";
-import { address, remember } from "./address.js";
-import { Controls } from "./controls.js";
+import { address, choiceAt, numberAt, remember } from "./address.js";
+import { Controls, SPEEDS } from "./controls.js";
 import { Hands } from "./hands.js";
 import * as screens from "./scenes/screens.js";
 import * as told from "./scenes/told.js";
@@ -21,9 +21,9 @@ class Show {
   constructor(name) {
     this.name = name;
     this.scene = SCENES[name];
-    this.speed = Number(address("speed") ?? 1) || 1;
-    this.isPaused = address("paused") !== null;
-    this.seed = Math.min(SEED_MAX, Math.max(0, Math.floor(Number(address("seed") ?? 1)) || 0));
+    this.speed = choiceAt("speed", SPEEDS, 1);
+    this.isPaused = choiceAt("paused", ["1"], "") === "1";
+    this.seed = numberAt("seed", { low: 0, high: SEED_MAX, step: 1, usual: 1 });
     this.main = document.getElementById("scene");
     this.main.classList.remove("steers");
     this.main.innerHTML = this.scene.html;
@@ -44,11 +44,12 @@ class Show {
     this.view.turned?.(knob, value);
   }
 
-  again(seed) {
-    this.seed = seed;
-    remember("seed", seed, 1);
+  // Starts again. The address keeps the seed if the reader asked for it.
+  again(seed, { isAsked = true } = {}) {
+    this.seed = seed > SEED_MAX ? 0 : seed;
+    if (isAsked) remember("seed", this.seed, 1);
     this.stage.free();
-    this.stage = Stage.of(this.name, seed);
+    this.stage = Stage.of(this.name, this.seed);
     this.controls.turnAll();
     this.stage.step(this.scene.WARM_UP_TICKS ?? 0);
   }
@@ -80,7 +81,8 @@ let show;
 let page;
 
 function open(name) {
-  const known = name in SCENES ? name : "screens";
+  const known = Object.hasOwn(SCENES, name ?? "") ? name : "screens";
+  if (name !== null && known !== name) remember("scene", "", "");
   show?.view.close?.();
   show?.stage.free();
   page?.close();

@@ -1,6 +1,6 @@
 // The real network: a WebTransport connection to the server that serves this page, and reconnecting.
 import { Session } from "./fairpath.js";
-import { address } from "./address.js";
+import { hostAt } from "./address.js";
 
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 4000;
@@ -101,7 +101,7 @@ export class Network {
     const server = await findServer();
     if (!server) throw new Error("the server that served this page does not answer");
     const value = Uint8Array.from(server.fingerprint.match(/../g), (byte) => parseInt(byte, 16));
-    const where = address("connect") ?? server.address;
+    const where = hostAt("connect") ?? server.address;
     const transport = new WebTransport(`https://${where}/`, { serverCertificateHashes: [{ algorithm: "sha-256", value }] });
     transport.closed.catch(() => {});
     await transport.ready;

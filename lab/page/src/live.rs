@@ -155,6 +155,8 @@ impl Live {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
     use fairpath::schedule::Broadcast;
     use fairpath::session::{ConnectionId, Server, ServerConfig, Token};
@@ -165,7 +167,22 @@ mod tests {
     const ABOUT: About = About { seed: 1, threshold: 0.3, model: MotionKind::Circular };
 
     /// Runs a server and the page's client without a network. `look` is called every 5 ms.
-    fn played(game: u32, secs: i64, mut look: impl FnMut(&mut Live, &mut Server<Vec2>, i64)) {
+    fn played(game: u32, secs: i64, look: impl FnMut(&mut Live, &mut Server<Vec2>, i64)) {
+        played_over(game, secs, Span::ZERO, look);
+    }
+
+    /// A message of either side, by what carries it.
+    enum Message {
+        Stream(Vec<u8>),
+        Datagram(Vec<u8>),
+    }
+
+    fn played_over(
+        game: u32,
+        secs: i64,
+        round_trip: Span,
+        mut look: impl FnMut(&mut Live, &mut Server<Vec2>, i64),
+    ) {
         let class = || Class::new(Trigger::within(ABOUT.threshold));
         let classes = [(TANK, class().with_model(ABOUT.model)), (SHOT, class())];
         let config = ServerConfig::new(classes, 1);
@@ -174,6 +191,8 @@ mod tests {
         let mut live = Live::new(game, ABOUT, &Random::from_seed(3)).expect("sound");
         live.set(false, true);
         let mut link = ConnectionId(0);
+        let way = round_trip.as_micros() / 2;
+        let (mut up, mut down) = (VecDeque::new(), VecDeque::new());
         for step in 0..200 * secs {
             let micros = step * 5_000;
             let (local, shared) = (LocalInstant::from_micros(micros), SharedInstant::from_micros(micros));
@@ -192,16 +211,28 @@ mod tests {
             }
             live.drive(0.5, 1.0, true, local);
             while let Some(bytes) = live.session().poll_stream(local) {
-                server.handle_stream(link, &bytes, shared);
+                up.push_back((micros + way, Message::Stream(bytes)));
             }
             while let Some(bytes) = live.session().poll_datagram(local, 1200) {
-                server.handle_datagram(link, &bytes, shared);
+                up.push_back((micros + way, Message::Datagram(bytes)));
+            }
+            while let Some((_, message)) = up.pop_front_if(|(at, _)| *at <= micros) {
+                match message {
+                    Message::Stream(bytes) => server.handle_stream(link, &bytes, shared),
+                    Message::Datagram(bytes) => server.handle_datagram(link, &bytes, shared),
+                }
             }
             while let Some(bytes) = server.poll_stream(link, shared) {
-                live.session().handle_stream(&bytes, local);
+                down.push_back((micros + way, Message::Stream(bytes)));
             }
             while let Some(bytes) = server.poll_datagram(link, shared, 1200) {
-                live.session().handle_datagram(&bytes, local);
+                down.push_back((micros + way, Message::Datagram(bytes)));
+            }
+            while let Some((_, message)) = down.pop_front_if(|(at, _)| *at <= micros) {
+                match message {
+                    Message::Stream(bytes) => live.session().handle_stream(&bytes, local),
+                    Message::Datagram(bytes) => live.session().handle_datagram(&bytes, local),
+                }
             }
             look(&mut live, &mut server, micros);
         }
@@ -224,6 +255,27 @@ mod tests {
         });
         assert!(seen > 1_000 && shots > 100, "seen {seen} times, with {shots} shots");
         assert_eq!(told, 1.0, "the ledger has one player");
+    }
+
+    #[test]
+    fn without_compensation_the_own_tank_is_shown_a_round_trip_late() {
+        let (mut late, mut prompt) = (0.0, 0.0);
+        played_over(0, 10, Span::from_millis(200), |live, _, micros| {
+            let local = LocalInstant::from_micros(micros);
+            let mut apart = |is_compensated| {
+                live.set(false, is_compensated);
+                live.drive(0.5, 1.0, false, local);
+                let mut frame = Vec::new();
+                live.frame(local, &mut frame);
+                frame[8]
+            };
+            if micros > 5_000_000 {
+                prompt = f64::max(prompt, apart(true));
+                late = f64::max(late, apart(false));
+            }
+        });
+        assert_eq!(prompt, 0.0, "the owner sees its tank at once");
+        assert!((3.5..6.5).contains(&late), "25 units a second, 200 ms late: {late}");
     }
 
     #[test]

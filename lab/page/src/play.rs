@@ -189,6 +189,12 @@ impl<G: PlayedGame> LaggedGame<G> {
     }
 }
 
+/// Returns a line that ends where it begins.
+pub(crate) fn closed(mut line: Vec<Vec2>) -> Vec<Vec2> {
+    line.extend(line.first().copied());
+    line
+}
+
 /// Returns the mean distance of things with the same number, or 0 if there are none.
 pub(crate) fn mean_distance(shown: &[(u32, Vec2)], there: &[(u32, Vec2)]) -> f64 {
     let distance = |(number, place): &(u32, Vec2)| {
@@ -395,6 +401,15 @@ mod tests {
             assert!(mean(&prompt.own) < 1e-9, "game {game}: without lag the screen is the server");
             let (late, helped) = (mean(&late.own), mean(&helped.own));
             assert!(late > 0.5 && helped < 0.2 * late, "game {game}: {helped} instead of {late}");
+        }
+    }
+
+    #[test]
+    fn the_outlines_of_fields_and_tracks_are_closed() {
+        for game in [0, 3] {
+            let lines = played(&[("game", f64::from(game))], 0).ground();
+            assert!(lines.len() >= 2, "game {game}");
+            assert!(lines.iter().all(|line| line.first() == line.last()), "game {game}");
         }
     }
 

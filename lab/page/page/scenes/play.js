@@ -1,5 +1,5 @@
 // Play: a tank, a jet car, a boat or a race car over a bad network.
-import { address, remember } from "../address.js";
+import { choiceAt, numberAt, remember } from "../address.js";
 import { element } from "../controls.js";
 import { Camera, begin, chart, colour, curve, label } from "../draw.js";
 import { Network, findServer } from "../network.js";
@@ -144,11 +144,12 @@ export class View {
     this.show.main.querySelector(".controls").prepend(panel);
     this.server = server;
     this.addLag(panel.querySelector("[name=added]"), panel.querySelector("output"));
+    const isReal = choiceAt("network", ["real"], "") === "real";
     for (const input of panel.querySelectorAll("[name=network]")) {
-      input.checked = (input.value === "real") === (address("network") === "real");
+      input.checked = (input.value === "real") === isReal;
       input.addEventListener("change", () => this.go(input.value === "real"));
     }
-    if (address("network") === "real") this.go(true);
+    if (isReal) this.go(true);
   }
 
   // Adds to the round trip of the real link.
@@ -158,7 +159,8 @@ export class View {
       output.textContent = `${ms} ms`;
       remember("added", ms, 0);
     };
-    slider.value = Number(address("added") ?? 0) || 0;
+    slider.closest(".control").hidden = true;
+    slider.value = numberAt("added", { low: 0, high: 1000, step: 10, usual: 0 });
     add(Number(slider.value));
     slider.addEventListener("input", () => add(Number(slider.value)));
   }
@@ -169,6 +171,10 @@ export class View {
     this.network = isReal ? new Network(this.server, this.show.controls.value("game")) : undefined;
     remember("network", isReal ? "real" : "", "");
     this.past = [];
+    this.held = undefined;
+    // The simulated round trip means nothing there: the link has its own, and the other slider adds to it.
+    this.show.main.querySelector("[name=lag]").closest(".control").hidden = isReal;
+    this.show.main.querySelector("[name=added]").closest(".control").hidden = !isReal;
     this.readGround();
   }
 
@@ -181,8 +187,12 @@ export class View {
     if (!this.network) return undefined;
     const { right, ahead, fires } = this.show.hands;
     const value = (knob) => this.show.controls.value(knob);
-    this.network.set(this.added, value("driver") > 0, value("compensation") > 0);
-    return this.network.frame(right, ahead, fires);
+    const { isPaused } = this.show;
+    this.network.set(this.added, value("driver") > 0 && !isPaused, value("compensation") > 0);
+    // The others go on: a pause holds the picture, and the own vehicle gets no input.
+    const numbers = isPaused ? this.network.frame(0, 0, false) : this.network.frame(right, ahead, fires);
+    if (!isPaused || !this.held) this.held = numbers;
+    return this.held;
   }
 
   turned(knob) {

@@ -35,7 +35,15 @@ export class Page {
 
   // Loads the results that the server offers.
   async load() {
-    const names = await (await fetch("results/index.json")).json();
+    let names;
+    try {
+      const answer = await fetch("results/index.json");
+      if (!answer.ok) throw new Error(answer.statusText);
+      names = await answer.json();
+    } catch {
+      this.verdict.textContent = "The server of this page does not answer, so its results are not shown. Files that you drop here are still read.";
+      return;
+    }
     if (names.length === 0) {
       this.verdict.textContent = "No results yet: run `fairpath lab run placement` in the folder where the server is started, or drop a results.json here.";
       return;

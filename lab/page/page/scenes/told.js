@@ -131,7 +131,8 @@ export class View {
     if (this.over > PAUSE_SECONDS) {
       this.over = 0;
       this.top = 1;
-      this.show.again(this.show.seed + 1);
+      // Not the reader's choice, so the address keeps the seed that was asked for.
+      this.show.again(this.show.seed + 1, { isAsked: false });
     }
   }
 

@@ -222,6 +222,7 @@ impl PredictionView<'_> {
             self.length(last.length() * per_sec)
         );
         let is_still = |way: Vec2| way.length() * per_sec < 1e-3;
+        let mut first_turn = 0.0;
         let event = (1..path.len() - COURSE_TICKS).find_map(|at| {
             let then = course(at);
             let turn = wrap_angle(then.heading() - first.heading());
@@ -230,6 +231,7 @@ impl PredictionView<'_> {
             } else if then.length() < STOPPED_SHARE * first.length() {
                 Some("It stopped".to_owned())
             } else if turn.abs() > TURN_MIN {
+                first_turn = turn;
                 Some(format!("It turned to the {}", side(turn)))
             } else if then.length() > SPED_UP_SHARE * first.length() {
                 Some("It sped up".to_owned())
@@ -247,6 +249,12 @@ impl PredictionView<'_> {
         let turned = wrap_angle(last.heading() - first.heading()).to_degrees();
         if turned.abs() < 1.0 {
             return format!("{event}: {speeds}, and goes the same way in the end.");
+        }
+        if first_turn * turned < 0.0 {
+            let (back, way) = (turned.abs(), side(turned));
+            return format!(
+                "{event}, then back: {speeds}, and ends {back:.0}° to the {way} of its first course."
+            );
         }
         format!("{event}: {speeds}, and {:.0}° to the {} in all.", turned.abs(), side(turned))
     }
@@ -364,6 +372,15 @@ mod tests {
         assert!(along(&|tick| Vec2::new(tick.min(42.0), 0.0)).starts_with("It stopped after 0.7 s"));
         let corner = |tick: f64| Vec2::new(tick.min(40.0), (tick - 40.0).max(0.0));
         assert!(along(&corner).starts_with("It turned to the left after 0.6 s"), "{}", along(&corner));
+        // Left first and right in the end: the sentence says that it came back.
+        let zigzag = |tick: f64| match tick {
+            ..=40.0 => Vec2::new(tick, 0.0),
+            ..=60.0 => Vec2::new(40.0, tick - 40.0),
+            _ => Vec2::new(40.0, 20.0 - (tick - 60.0)),
+        };
+        let words = along(&zigzag);
+        assert!(words.starts_with("It turned to the left after 0.6 s, then back: "), "{words}");
+        assert!(words.ends_with("and ends 90° to the right of its first course."), "{words}");
         let set_off = |tick: f64| Vec2::new((tick - 30.0).max(0.0), 0.0);
         assert!(along(&set_off).starts_with("It stood still, and set off after 0.4 s"));
     }

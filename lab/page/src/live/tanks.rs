@@ -1,12 +1,14 @@
 //! The player's own tank, among those of other clients.
 
+use std::collections::VecDeque;
+
 use fairpath::State;
 use fairpath::motion::MotionKind;
 use fairpath::number::EntityId;
 use fairpath::random::Random;
 use fairpath::session::{Client, ClientEvent, Party};
-use fairpath::time::LocalInstant;
-use fairpath::vector::Vec2;
+use fairpath::time::{LocalInstant, Span};
+use fairpath::vector::{Vec2, Vector};
 use fairpath_games::online::{ALIVE, SHOT, SessionAt, TankPublisher, show};
 use fairpath_games::tanks::{
     Bot, ConfigError, Driver, Ground, Input, Match, Tanks, TanksConfig, Temperament,
@@ -16,10 +18,20 @@ use super::OnlineGame;
 use crate::play::{Hands, Sprite, Thing, field};
 
 /// The own tank and shots are simulated here and replicated to the server. All others come from it.
+///
+/// The owner of a tank needs no compensation to see it at once. Without compensation the screen
+/// shows what a client without a tank of its own would see: the tank as it comes back from the
+/// server, one round trip later.
 pub(super) struct LiveTank {
     crew: TankPublisher,
     bot: Bot,
+    is_compensated: bool,
+    /// The tank's states at the last frames, the newest last.
+    past: VecDeque<(LocalInstant, State<Vec2>)>,
 }
+
+/// The longest round trip that the screen shows.
+const PAST_MAX: Span = Span::from_secs(2);
 
 const OWN: EntityId = EntityId(0);
 /// The width of the screen, in units.
@@ -32,7 +44,7 @@ impl LiveTank {
         let config = TanksConfig { tanks: [1, 0], ground: Ground::Given(map), ..TanksConfig::default() };
         let game = Match::new(config, dice, |_, _, _| Driver::Hands(Input::IDLE))?;
         let bot = Bot::new(Temperament::Hunter, Random::from_seed(dice));
-        Ok(Self { crew: TankPublisher::new(game), bot })
+        Ok(Self { crew: TankPublisher::new(game), bot, is_compensated: true, past: VecDeque::new() })
     }
 
     /// Returns the own tank's state now, or its start before the clock is synchronised.
@@ -41,6 +53,24 @@ impl LiveTank {
         let Some(clock) = session.clock_now(now) else { return state };
         let back = (clock.shared - self.crew.time_of_last_tick()).as_secs_f64().clamp(-1.0, 0.0);
         MotionKind::Circular.from_state(&state).state_at(back)
+    }
+
+    fn remember(&mut self, session: &mut Client<Vec2>, now: LocalInstant) {
+        let own = self.own(session, now);
+        self.past.push_back((now, own));
+        while self.past.front().is_some_and(|(at, _)| now - *at > PAST_MAX) {
+            self.past.pop_front();
+        }
+    }
+
+    /// Returns the state on the screen: that of now, or without compensation of one round trip ago.
+    fn shown(&self, session: &Client<Vec2>, now: LocalInstant) -> Option<State<Vec2>> {
+        if self.is_compensated {
+            return None;
+        }
+        let seen_at = now - session.statistics().round_trip.unwrap_or(Span::ZERO);
+        let after = self.past.partition_point(|(at, _)| *at <= seen_at);
+        self.past.get(after.saturating_sub(1)).map(|(_, state)| *state)
     }
 }
 
@@ -55,7 +85,8 @@ impl OnlineGame for LiveTank {
         }
     }
 
-    fn play(&mut self, session: &mut Client<Vec2>, hands: Hands, _: bool, now: LocalInstant) {
+    fn play(&mut self, session: &mut Client<Vec2>, hands: Hands, is_compensated: bool, now: LocalInstant) {
+        self.is_compensated = is_compensated;
         let Some(clock) = session.clock_now(now) else { return };
         let driver = if hands.is_bot {
             Driver::Bot(self.bot.clone())
@@ -64,6 +95,7 @@ impl OnlineGame for LiveTank {
         };
         self.crew.seat(OWN, driver);
         self.crew.play(clock.shared, |view| show(view, session, now));
+        self.remember(session, now);
         if session.is_connected() && self.crew.publish(&mut SessionAt(session, now), clock.shared).is_err() {
             // A session without room returns an error; the next frame sends all again.
             self.crew.forget_session();
@@ -71,12 +103,14 @@ impl OnlineGame for LiveTank {
     }
 
     fn frame(&mut self, session: &mut Client<Vec2>, now: LocalInstant, out: &mut Vec<f64>) {
-        let own = self.own(session, now);
+        let truth = self.own(session, now);
+        let own = self.shown(session, now).unwrap_or(truth);
+        let apart = own.position.distance(truth.position);
         let others = others(session, now);
         let count = |kind: Sprite| others.iter().filter(|one| one.kind as u8 == kind as u8).count() as f64;
         let tanks = self.crew.game().tanks();
         out.extend([tanks.now().as_secs_f64(), 0.0, own.position.x, own.position.y, SCREEN]);
-        out.extend([own.position.x, own.position.y, own.orientation, 0.0, 0.0, 0.0, 0.0]);
+        out.extend([truth.position.x, truth.position.y, truth.orientation, apart, 0.0, apart, 0.0]);
         out.extend([count(Sprite::Tank), count(Sprite::Shot), 0.0, 0.0, 0.0, 0.0]);
         let shots = tanks.shots().iter().map(|shot| Thing::new(Sprite::Shot, shot.state().position, 0.0));
         let tank = Thing { is_own: true, ..Thing::new(Sprite::Tank, own.position, own.orientation) };

@@ -10,7 +10,7 @@ use fairpath_games::race::{
     TICK_RATE, Track,
 };
 
-use super::{Hands, PlayedGame, Sprite, Thing};
+use super::{Hands, PlayedGame, Sprite, Thing, closed};
 
 /// Four cars on a track. The player drives the first.
 pub(crate) struct RaceGame {
@@ -106,6 +106,6 @@ impl PlayedGame for RaceGame {
 
     fn ground(&self) -> Vec<Vec<Vec2>> {
         let track = self.heat.race().track();
-        vec![track.left_wall().collect(), track.right_wall().collect()]
+        [track.left_wall().collect(), track.right_wall().collect()].into_iter().map(closed).collect()
     }
 }

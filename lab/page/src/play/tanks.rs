@@ -8,7 +8,7 @@ use fairpath_games::tanks::{
     Bot, Driver, Input, Map, Match, TICK_RATE, Tanks as World, TanksConfig, Team, Temperament,
 };
 
-use super::{Hands, PlayedGame, Sprite, Thing};
+use super::{Hands, PlayedGame, Sprite, Thing, closed};
 
 /// Three tanks against three. The player drives one of them.
 pub(super) struct TanksGame {
@@ -128,9 +128,5 @@ pub(crate) fn field(map: &Map) -> Vec<Vec<Vec2>> {
     let corner = |x: f64, y: f64| Vec2::new(x * half, y * half);
     let walls = vec![corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
     let boxes = map.boxes().iter().map(|one| one.corners().to_vec());
-    let closed = |mut line: Vec<Vec2>| {
-        line.push(line[0]);
-        line
-    };
     std::iter::once(walls).chain(boxes).map(closed).collect()
 }
