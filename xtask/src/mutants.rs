@@ -50,6 +50,12 @@ const MUTANTS: &[Mutant] = &[
         wrong: "drop(motion);",
     },
     Mutant {
+        name: "session: a datagram that the network repeats is taken for an attack",
+        file: "crates/fairpath/src/session/channel.rs",
+        right: "            return Ok(None);",
+        wrong: "            return Err(CloseReason::OutOfPlace);",
+    },
+    Mutant {
         name: "packer: a datagram is not booked against the budget",
         file: "crates/fairpath/src/session/byte_budget.rs",
         right: "let motion = bytes as f64;",

@@ -33,4 +33,4 @@ pub use link::{
 pub use network::{AGENDA_LEN_MAX, Delivery, Event, Fault, Network, PeerId, Wake};
 pub use queue::{EventId, EventQueue};
 pub use repro::{Repro, run_twice};
-pub use session::{DatagramRoute, SessionWorld, Tap};
+pub use session::{Accusation, DatagramRoute, SessionWorld, Tap};

@@ -85,7 +85,9 @@ pub struct Wake {
 pub enum Fault {
     /// Loses everything sent between two peers, in both directions.
     Partition(PeerId, PeerId),
-    /// Ends a partition.
+    /// Loses everything sent from the first peer to the second, as with a firewall's new rule.
+    PartitionOneWay(PeerId, PeerId),
+    /// Ends a partition, in both directions.
     Repair(PeerId, PeerId),
     /// Loses everything sent to or by a peer, as when its cable is pulled.
     Isolate(PeerId),
@@ -239,6 +241,7 @@ impl<T> Network<T> {
         let now = self.now();
         match fault {
             Fault::Partition(one, other) => self.each_way(one, other, LinkModel::partition),
+            Fault::PartitionOneWay(from, to) => self.link_mut(from, to).partition(),
             Fault::Repair(one, other) => self.each_way(one, other, LinkModel::repair),
             Fault::Isolate(peer) => self.each_link_of(peer).for_each(LinkModel::partition),
             Fault::Rejoin(peer) => self.each_link_of(peer).for_each(LinkModel::repair),

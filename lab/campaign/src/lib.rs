@@ -21,11 +21,12 @@
 //! | fault | where it is drawn |
 //! | --- | --- |
 //! | loss, one by one and in bursts; reordering; duplication; jitter; ways that differ | each link of a [`Plan`], by the fault mix of its world |
-//! | partitions; addresses that change | [`Incident::Partition`], [`Incident::Cut`] |
+//! | partitions, both ways and one way; addresses that change | [`Incident::Partition`], [`Incident::OneWay`], [`Incident::Cut`] |
 //! | clocks with offset, steps and drift | [`Plan::clocks`], [`Incident::Step`], [`Incident::Drift`] |
 //! | crashes and restarts | [`Incident::Crash`] of clients, [`Incident::Restart`] of the server |
 //! | planned restarts | [`Incident::PlannedRestart`]: clients are told, and nothing answers for a while |
 //! | slow readers | [`Incident::Stall`]: the client reads nothing, then everything at once; [`Incident::Narrow`]: the link is slow |
+//! | a server that does nothing for a while | [`Incident::ServerStall`]: then it reads everything at once |
 //! | joins and leaves | [`Plan::late`], [`Incident::Leave`], [`Incident::Absent`], [`Incident::Dismiss`] |
 //! | false receipts | [`Plan::liars`]; worse attacks in [`siege`] |
 //! | values of the wrong type; a client of another game | [`Incident::Garble`]; [`Plan::stranger`] |
@@ -51,6 +52,7 @@
 //! | [`Law::Entered`] | an object that enters without a place, or loses it while it is visible |
 //! | [`Law::Restart`] | objects of two server runs in one session, a session given up too early, a lost state that is not listed |
 //! | [`Law::Strangers`] | a client of another game that is admitted, or refused with a wrong reason |
+//! | [`Law::Accused`] | a client that closes its connection because the server broke the protocol: it never does |
 //! | [`Law::Panic`] | a panic |
 //!
 //! A test asserts that every fault, scheduler and placement is drawn, and every law checked.

@@ -1,7 +1,11 @@
 //! Runs seeds of the campaign; `cargo xtask sim` starts it.
 
 use std::fmt::Debug;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 use clap::Parser;
 use fairpath_campaign::{Campaign, CampaignResult, Failure, Law, Plan, replay_line, run_traced};
@@ -21,6 +25,12 @@ struct Arguments {
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
+    /// Run fresh seeds for so many minutes, and keep those that break a law in `--keep`.
+    #[arg(long, conflicts_with_all = ["seeds", "from", "seed", "first"])]
+    minutes: Option<u32>,
+    /// Where `--minutes` keeps what it finds: one line for each seed, added to those of before.
+    #[arg(long, value_name = "FILE", default_value = "target/campaign-findings.txt", requires = "minutes")]
+    keep: PathBuf,
     /// Run only this seed, and print its plan.
     #[arg(long, conflicts_with_all = ["seeds", "from"])]
     seed: Option<u64>,
@@ -32,8 +42,22 @@ struct Arguments {
     first: bool,
 }
 
+/// Prints a line. A reader that has gone, such as `head`, ends nothing: what is found still counts.
+macro_rules! say {
+    ($($text:tt)*) => { let _ = writeln!(io::stdout(), $($text)*); };
+}
+
+/// The same for progress.
+macro_rules! note {
+    ($($text:tt)*) => { let _ = writeln!(io::stderr(), $($text)*); };
+}
+
 /// Seeds between two lines of progress.
 const CHUNK: u64 = 500;
+/// The same for fresh seeds: some ten seconds.
+const CHUNK_OF_FRESH: u64 = 200;
+/// The first of the fresh seeds.
+const FRESH_FROM: u64 = 1 << 40;
 /// The most failures that are printed in full.
 const TOLD_MAX: usize = 20;
 
@@ -42,27 +66,30 @@ fn main() -> ExitCode {
     if let Some(seed) = arguments.seed {
         return play_one(seed, arguments.trace);
     }
+    if let Some(minutes) = arguments.minutes {
+        return play_for(Duration::from_secs(60 * u64::from(minutes)), &arguments.keep);
+    }
     let campaign = Campaign { from: arguments.from, seeds: arguments.seeds };
     if arguments.first { play_to_first(campaign) } else { play_all(campaign) }
 }
 
 fn play_one(seed: u64, is_traced: bool) -> ExitCode {
     let plan = Plan::from_seed(seed);
-    println!("{plan}");
+    say!("{plan}");
     let trace = |seen: &dyn Debug| {
         if is_traced {
-            println!("{seen:?}");
+            say!("{seen:?}");
         }
     };
     let outcome = run_traced(&plan, trace);
-    println!("{:.1} s, digest {:016x}", outcome.lasted.as_secs_f64(), outcome.digest);
+    say!("{:.1} s, digest {:016x}", outcome.lasted.as_secs_f64(), outcome.digest);
     match outcome.findings.violation {
         None => {
-            println!("no violation");
+            say!("no violation");
             ExitCode::SUCCESS
         }
         Some(violation) => {
-            println!("VIOLATION {violation}");
+            say!("VIOLATION {violation}");
             ExitCode::FAILURE
         }
     }
@@ -71,15 +98,51 @@ fn play_one(seed: u64, is_traced: bool) -> ExitCode {
 fn play_to_first(campaign: Campaign) -> ExitCode {
     match campaign.run_to_first_failure() {
         None => {
-            println!("no violation in {} seeds", campaign.seeds);
+            say!("no violation in {} seeds", campaign.seeds);
             ExitCode::SUCCESS
         }
         Some(failure) => {
-            println!("caught after {} seeds", failure.seed - campaign.from + 1);
+            say!("caught after {} seeds", failure.seed - campaign.from + 1);
             tell(&failure);
             ExitCode::FAILURE
         }
     }
+}
+
+/// Plays seeds that were probably never played, until the time is over.
+fn play_for(lasting: Duration, keep: &Path) -> ExitCode {
+    let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+    // Below are the seeds that people count up from zero, and above those of the ordinary tests.
+    let from = FRESH_FROM + fresh as u64 % (u64::MAX / 2);
+    say!("seeds from {from} on");
+    let (end, mut sum) = (Instant::now() + lasting, CampaignResult::default());
+    while Instant::now() < end {
+        let tally = Campaign { from: from + sum.seeds, seeds: CHUNK_OF_FRESH }.run();
+        for failure in &tally.failures {
+            tell(failure);
+            let line = format!("{}  # {}\n", replay_line(failure.seed), failure.violation);
+            if let Err(error) = append(keep, &line) {
+                note!("cannot write {}: {error}", keep.display());
+                return ExitCode::from(2);
+            }
+        }
+        sum = sum.and(tally);
+        let left = end.saturating_duration_since(Instant::now()).as_secs();
+        note!("   {} seeds, {} failed, {left} s to go", sum.seeds, sum.failures.len());
+    }
+    tell_sum(&sum);
+    if sum.failures.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    say!("they are kept in {}", keep.display());
+    ExitCode::FAILURE
+}
+
+fn append(path: &Path, line: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
 }
 
 fn play_all(campaign: Campaign) -> ExitCode {
@@ -93,18 +156,22 @@ fn play_all(campaign: Campaign) -> ExitCode {
             told += 1;
         }
         sum = sum.and(tally);
-        eprintln!("   {} of {} seeds, {} failed", sum.seeds, campaign.seeds, sum.failures.len());
+        note!("   {} of {} seeds, {} failed", sum.seeds, campaign.seeds, sum.failures.len());
     }
-    println!("{} seeds, {:.0} s of virtual time; checks:", sum.seeds, sum.secs);
-    for (law, looked) in Law::ALL.iter().zip(sum.looked) {
-        println!("  {law:<10?} {looked:>12} times");
-    }
-    println!("{} of {} seeds broke a law", sum.failures.len(), sum.seeds);
+    tell_sum(&sum);
     if sum.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+fn tell_sum(sum: &CampaignResult) {
+    say!("{} seeds, {:.0} s of virtual time; checks:", sum.seeds, sum.secs);
+    for (law, looked) in Law::ALL.iter().zip(sum.looked) {
+        say!("  {law:<10?} {looked:>12} times");
+    }
+    say!("{} of {} seeds broke a law", sum.failures.len(), sum.seeds);
+}
+
 fn tell(failure: &Failure) {
-    println!("VIOLATION {}", failure.violation);
-    println!("  {}", Plan::from_seed(failure.seed));
-    println!("  replay: {}", replay_line(failure.seed));
+    say!("VIOLATION {}", failure.violation);
+    say!("  {}", Plan::from_seed(failure.seed));
+    say!("  replay: {}", replay_line(failure.seed));
 }

@@ -182,6 +182,10 @@ pub enum Incident {
     Narrow(usize, u64, Span),
     /// A client reads and writes nothing for this long, and then reads everything at once.
     Stall(usize, Span),
+    /// Everything to a client (or, if true, from it) is lost for this long.
+    OneWay(usize, bool, Span),
+    /// The server does nothing for this long, and then reads everything at once.
+    ServerStall(Span),
     /// A client claims this ball.
     Claim(usize, usize),
     /// A client releases its balls.
@@ -252,6 +256,7 @@ impl Plan {
         }
         plan.incidents = temper.draw_incidents(random, &plan, secs);
         plan.incidents.extend(draw_stalls(seed, clients, secs));
+        plan.incidents.extend(draw_disruptions(seed, clients, secs));
         plan.add_ingredients(secs);
         plan.incidents.sort_by_key(|(at, _)| *at);
         plan
@@ -478,9 +483,28 @@ fn draw_stalls(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Inci
     (0..count).map(|_| stall()).collect()
 }
 
+/// Draws one-way partitions and stalls of the server, in a quarter of all worlds.
+fn draw_disruptions(seed: u64, clients: usize, secs: f64) -> Vec<(SharedInstant, Incident)> {
+    let random = &mut Random::from_seed(seed).fork(DISRUPTIONS);
+    let count = if random.chance(0.25) { 1 + random.below(3) } else { 0 };
+    let mut disruption = || {
+        let at = SharedInstant::from_secs_f64(random.between(1.0, secs - 0.2));
+        let who = random.below(clients as u64) as usize;
+        let lasting = random.exponential();
+        let incident = match random.below(4) {
+            way @ 0..2 => Incident::OneWay(who, way == 1, Span::from_secs_f64(2.0 * lasting)),
+            _ => Incident::ServerStall(Span::from_secs_f64(lasting)),
+        };
+        (at, incident)
+    };
+    (0..count).map(|_| disruption()).collect()
+}
+
 const STALLS: u64 = 0x5A12;
-/// Chosen, like the number of [`STALLS`], so that the regression seeds have no ingredients.
+/// Chosen, like the numbers of [`STALLS`] and [`DISRUPTIONS`], so that the regression seeds have no
+/// ingredients.
 const INGREDIENTS: u64 = 0x1DE1;
+const DISRUPTIONS: u64 = 0xD1AE;
 
 /// Draws the number of clients, mostly a handful: it shows the same bugs at 1 % of the cost.
 fn draw_clients(random: &mut Random) -> usize {

@@ -43,6 +43,9 @@ pub struct SessionWorld<V: Planar> {
     tick_rate: TickRate,
     frame: i64,
     is_server_up: bool,
+    /// Packets that arrived while the server is stalled; `None` if it is not.
+    unread: Option<Vec<Delivery<Packet>>>,
+    accusations: Vec<Accusation>,
     tap: Option<Box<dyn Tap<V>>>,
 }
 
@@ -78,6 +81,15 @@ pub struct DatagramRoute {
     pub is_up: bool,
 }
 
+/// A client has closed its connection because the server broke the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accusation {
+    /// The client that says so.
+    pub client: usize,
+    /// What it says.
+    pub reason: CloseReason,
+}
+
 /// A client and its end of a connection.
 #[derive(Debug)]
 struct Seat<V: Planar> {
@@ -96,6 +108,8 @@ const TICK_RATE: TickRate = TickRate::hz(60);
 const DATAGRAM_BYTES_MAX: usize = 1_150;
 /// Packets that wait for a stalled client: seconds of traffic. More are lost, as in a full socket.
 const UNREAD_MAX: usize = 1_024;
+/// The same for a stalled server of some dozens of clients.
+const SERVER_UNREAD_MAX: usize = 16 * UNREAD_MAX;
 /// How often a client without a connection tries to connect.
 const RECONNECT_EVERY: Span = Span::from_secs(1);
 
@@ -126,6 +140,8 @@ impl<V: Planar> SessionWorld<V> {
             tick_rate: TICK_RATE,
             frame: 0,
             is_server_up: true,
+            unread: None,
+            accusations: Vec::new(),
             tap: None,
         }
     }
@@ -249,6 +265,24 @@ impl<V: Planar> SessionWorld<V> {
         }
     }
 
+    /// Stalls the server: it neither reads nor writes nor ticks until
+    /// [`wake_server`](Self::wake_server), as when its machine swaps or a debugger holds it.
+    pub fn stall_server(&mut self) {
+        self.unread.get_or_insert_default();
+    }
+
+    /// Wakes a stalled server, which handles all packets that arrived meanwhile.
+    pub fn wake_server(&mut self) {
+        for delivery in self.unread.take().unwrap_or_default() {
+            self.deliver_to_server(delivery);
+        }
+    }
+
+    /// Returns what clients have accused the server of since the last call.
+    pub fn drain_accusations(&mut self) -> Vec<Accusation> {
+        std::mem::take(&mut self.accusations)
+    }
+
     /// Replaces a client, as when its machine restarts. The new one knows nothing of the session,
     /// and connects after a second.
     pub fn restart_client(&mut self, index: usize, client: Client<V>) {
@@ -261,7 +295,7 @@ impl<V: Planar> SessionWorld<V> {
     /// Stops the server: closes every connection with `reason`, of which a lossy link may lose the
     /// notice. Nothing answers until [`restart_server`](Self::restart_server).
     pub fn stop_server(&mut self, reason: CloseReason) {
-        self.is_server_up = false;
+        (self.is_server_up, self.unread) = (false, None);
         for (to, connection) in std::mem::take(&mut self.ends).into_keys() {
             self.send(SERVER, to, Packet::close(connection, Some(reason)));
         }
@@ -270,7 +304,7 @@ impl<V: Planar> SessionWorld<V> {
     /// Replaces the server, as when it restarts. The new one knows no connections.
     pub fn restart_server(&mut self, server: Server<V>) {
         self.server = server;
-        self.is_server_up = true;
+        (self.is_server_up, self.unread) = (true, None);
         self.ends.clear();
         // No connection to the old server can go on with this one.
         for (index, seat) in self.seats.iter().enumerate() {
@@ -299,9 +333,14 @@ impl<V: Planar> SessionWorld<V> {
         while let Some(event) = self.network.step_until(until) {
             let Event::Delivery(delivery) = event else { continue };
             if delivery.to == SERVER {
-                if self.is_server_up {
-                    self.deliver_to_server(delivery);
-                    self.pump_server();
+                match &mut self.unread {
+                    Some(unread) if unread.len() < SERVER_UNREAD_MAX => unread.push(delivery),
+                    Some(_) => {}
+                    None if self.is_server_up => {
+                        self.deliver_to_server(delivery);
+                        self.pump_server();
+                    }
+                    None => {}
                 }
             } else {
                 let index = delivery.to.0 as usize - 1;
@@ -313,7 +352,7 @@ impl<V: Planar> SessionWorld<V> {
 
     fn tick(&mut self) {
         let now = self.now();
-        if self.is_server_up {
+        if self.is_server_up && self.unread.is_none() {
             self.server.handle_timeout(now);
         }
         for index in 0..self.seats.len() {
@@ -385,6 +424,9 @@ impl<V: Planar> SessionWorld<V> {
     }
 
     fn pump_server(&mut self) {
+        if self.unread.is_some() {
+            return;
+        }
         let now = self.now();
         let mut packets = Vec::new();
         for ((to, connection), (id, pipe)) in &mut self.ends {
@@ -476,6 +518,9 @@ impl<V: Planar> SessionWorld<V> {
                 packets.push(pipe.datagram(bytes));
             }
             if let Some(reason) = seat.client.poll_close() {
+                if reason.accuses() {
+                    self.accusations.push(Accusation { client: index, reason });
+                }
                 packets.push(Packet::close(pipe.connection(), Some(reason)));
                 seat.pipe = None;
                 seat.try_at = now + RECONNECT_EVERY;

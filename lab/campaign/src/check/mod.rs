@@ -52,12 +52,14 @@ pub enum Law {
     Restart,
     /// A client with another description of the game is refused with the right reason.
     Strangers,
+    /// No client accuses the server of breaking the protocol.
+    Accused,
     /// Nothing panics.
     Panic,
 }
 
 impl Law {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Calls,
         Self::Placed,
         Self::Ledger,
@@ -70,6 +72,7 @@ impl Law {
         Self::Entered,
         Self::Restart,
         Self::Strangers,
+        Self::Accused,
         Self::Panic,
     ];
 }

@@ -33,7 +33,7 @@ impl WorldRun<'_> {
                 }
             }
         }
-        if self.is_down {
+        if self.is_idle() {
             return;
         }
         for (number, drone) in self.drones.iter().enumerate() {
@@ -58,7 +58,7 @@ impl WorldRun<'_> {
             if self.random.chance(0.5 * self.plan.calls) {
                 self.call_owner(world, index);
             }
-            if self.random.chance(0.5 * self.plan.calls) && !self.is_down {
+            if self.random.chance(0.5 * self.plan.calls) && !self.is_idle() {
                 self.call_client(world, index);
             }
             if self.random.chance(self.plan.calls) {
@@ -70,7 +70,7 @@ impl WorldRun<'_> {
                 set_at_client(client, ball, (0, self.random.bits()), local);
             }
         }
-        if self.random.chance(2.0 * self.plan.calls) && !self.is_down {
+        if self.random.chance(2.0 * self.plan.calls) && !self.is_idle() {
             self.set_server_state(world, now);
         }
     }

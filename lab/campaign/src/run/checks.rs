@@ -21,10 +21,10 @@ impl WorldRun<'_> {
         for index in 0..self.plan.clients {
             self.check_client(world, index, now);
         }
-        if !self.is_down {
+        if !self.is_idle() {
             self.check_servers_riders(world, now);
         }
-        if self.frame.is_multiple_of(15) && !self.is_down {
+        if self.frame.is_multiple_of(15) && !self.is_idle() {
             self.check_ledgers(world, now);
             for client in world.server.clients().collect::<Vec<_>>() {
                 let queues = world.server.queues(client).expect("it has a session");

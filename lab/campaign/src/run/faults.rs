@@ -42,6 +42,7 @@ impl WorldRun<'_> {
             }
         }
         self.endings.clear();
+        self.wake_server(world, now);
         if self.is_down {
             self.restart(world, now);
         }
@@ -65,6 +66,7 @@ impl WorldRun<'_> {
             Incident::Leave(who) => self.leave(world, who),
             Incident::Absent(who, span) => self.go_away(world, who, now + span),
             Incident::Stall(who, span) => self.stall(world, who, now + span),
+            Incident::OneWay(who, is_up, span) => self.cut_one_way(world, (who, is_up), now + span),
             Incident::Step(who, by) => self.step_clock(world, who, by, now),
             Incident::Drift(who, ppm) => self.drift_clock(world, who, ppm),
             Incident::Narrow(who, rate, span) => self.narrow(world, who, rate, now + span),
@@ -77,18 +79,25 @@ impl WorldRun<'_> {
             Incident::Chatter(who, count, bytes) => self.chatter(world, who, count, bytes),
             Incident::Restart
             | Incident::PlannedRestart(_)
+            | Incident::ServerStall(_)
             | Incident::Give(..)
             | Incident::Sink(_)
             | Incident::Dismiss(_) => self.apply_at_server(world, incident, now),
         }
     }
 
-    /// Lets the server act. A stopped server does nothing.
+    /// Lets the server act. A stopped server does nothing, and a stalled one can only be restarted.
     fn apply_at_server(&mut self, world: &mut World, incident: Incident, now: SharedInstant) {
-        if self.is_down {
+        let is_restart = matches!(incident, Incident::Restart | Incident::PlannedRestart(_));
+        if self.is_down || (self.is_stalled && !is_restart) {
             return;
         }
         match incident {
+            Incident::ServerStall(span) => {
+                world.stall_server();
+                self.is_stalled = true;
+                self.endings.push((now + span, FaultEnd::ServerStall));
+            }
             Incident::Restart => self.restart(world, now),
             Incident::PlannedRestart(pause) => {
                 self.stop(world, now);
@@ -108,6 +117,25 @@ impl WorldRun<'_> {
     fn isolate(&mut self, world: &mut World, who: usize, until: SharedInstant) {
         world.network.inject(Fault::Isolate(peer(who)));
         self.endings.push((until, FaultEnd::Partition(who)));
+    }
+
+    fn cut_one_way(&mut self, world: &mut World, (who, is_up): (usize, bool), until: SharedInstant) {
+        let (from, to) = if is_up { (peer(who), PeerId(0)) } else { (PeerId(0), peer(who)) };
+        world.network.inject(Fault::PartitionOneWay(from, to));
+        self.endings.push((until, FaultEnd::OneWay(who)));
+    }
+
+    /// Whether the server does nothing: it is stopped or stalled.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_down || self.is_stalled
+    }
+
+    /// Ends a stall of the server, and handles its events.
+    fn wake_server(&mut self, world: &mut World, now: SharedInstant) {
+        if std::mem::take(&mut self.is_stalled) {
+            world.wake_server();
+            self.handle_events(world, now);
+        }
     }
 
     fn leave(&mut self, world: &mut World, who: usize) {
@@ -188,6 +216,8 @@ impl WorldRun<'_> {
                 FaultEnd::Partition(who) => world.network.inject(Fault::Rejoin(peer(who))),
                 FaultEnd::Absence(who) => world.arrive(who),
                 FaultEnd::Stall(who) => self.wake(world, who, now),
+                FaultEnd::OneWay(who) => world.network.inject(Fault::Repair(PeerId(0), peer(who))),
+                FaultEnd::ServerStall => self.wake_server(world, now),
                 FaultEnd::Downtime => self.restart(world, now),
                 FaultEnd::Narrow(who) => {
                     let link = self.plan.links[who][1].clone();
@@ -224,7 +254,7 @@ impl WorldRun<'_> {
     /// Stops the server for a planned restart. Its clients are told, and wait for the next one.
     fn stop(&mut self, world: &mut World, now: SharedInstant) {
         self.handle_events(world, now);
-        (self.is_down, self.stops) = (true, self.stops + 1);
+        (self.is_down, self.is_stalled, self.stops) = (true, false, self.stops + 1);
         self.last_states.clear();
         for index in 0..self.plan.clients {
             let (client, server) = world.client_and_server(index);
@@ -241,7 +271,7 @@ impl WorldRun<'_> {
 
     fn restart(&mut self, world: &mut World, now: SharedInstant) {
         self.handle_events(world, now);
-        self.is_down = false;
+        (self.is_down, self.is_stalled) = (false, false);
         self.calls.excuse(&format!("s{}.", self.epoch));
         self.calls.excuse(&format!("@{}", self.epoch));
         self.placed.on_restarted();

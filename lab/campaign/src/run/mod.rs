@@ -93,6 +93,8 @@ struct WorldRun<'a> {
     shots: Vec<Shot>,
     /// Whether the server is down for a planned restart, and how often it was.
     is_down: bool,
+    /// Whether the server is stalled.
+    is_stalled: bool,
     stops: u32,
     /// The states that the server had when it was stopped.
     last_states: BTreeMap<(EntityId, u8), Vec<u8>>,
@@ -150,6 +152,8 @@ enum FaultEnd {
     Absence(usize),
     Narrow(usize),
     Stall(usize),
+    OneWay(usize),
+    ServerStall,
     Downtime,
 }
 
@@ -170,6 +174,7 @@ impl<'a> WorldRun<'a> {
             riders: Vec::new(),
             shots: Vec::new(),
             is_down: false,
+            is_stalled: false,
             stops: 0,
             last_states: BTreeMap::new(),
             server_groups: BTreeMap::new(),
@@ -317,6 +322,8 @@ impl<'a> WorldRun<'a> {
 
     fn handle_events(&mut self, world: &mut World, now: SharedInstant) {
         self.handle_recorded_events();
+        let accusations = world.drain_accusations();
+        self.findings.check(Law::Accused, now, accusations.is_empty(), || format!("{accusations:?}"));
         for index in 0..self.plan.clients {
             self.handle_client_events(world, index, now);
         }

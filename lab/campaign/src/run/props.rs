@@ -66,7 +66,7 @@ impl WorldRun<'_> {
                 !shot.is_over(now) || frame.destroy(shot.object) == Err(ObjectError::TooFast)
             });
         }
-        if self.is_down {
+        if self.is_idle() {
             return;
         }
         if self.random.chance(chance) {
@@ -105,7 +105,7 @@ impl WorldRun<'_> {
                 }
             }
         }
-        if self.is_down {
+        if self.is_idle() {
             return;
         }
         for (number, platform) in self.platforms.iter().enumerate() {
