@@ -32,6 +32,8 @@ cargo xtask bench [NAME]    measure speed as ratios in one run; `thousand [N]`, 
                             run only by name: the last two fetch and build other libraries first
 cargo xtask sim [ARGS]      run worlds drawn from seeds, with faults, and check them: --seeds N, --from S,
                             --seed S, or --minutes N of fresh seeds; --mutants [WORD] breaks the library on purpose to test the checks
+cargo xtask siege [SECS] [--only WORD]      attack a real server and lobby for SECS seconds each way
+                            (default 10), and print what honest players notice
 cargo xtask fuzz [SECS] [TARGET]      run every fuzz target, or TARGET, for SECS seconds each (default 60);
                             --list prints the targets
 
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         "bench" => run_all(bench(rest)),
         "sim" if rest.first().is_some_and(|first| first == "--mutants") => mutants::hunt(&rest[1..]),
         "sim" => run_all(sim(rest)),
+        "siege" => run_all(siege(rest)),
         "fuzz" => fuzz::run(rest),
         "book" => run_all(book::steps()),
         "--help" | "-h" | "help" => {
@@ -182,6 +185,14 @@ fn test() -> Vec<TaskStep> {
         steps.push(cargo(["deny", "--all-features", "check", "licenses", "bans"]).named("licences"));
     }
     steps
+}
+
+fn siege(arguments: &[String]) -> Vec<TaskStep> {
+    let build = ["build", "--release", "--package", "fairpath-command", "--package", "fairpath-siege"];
+    let fairpath = steps::target().join("release/fairpath").with_extension(std::env::consts::EXE_EXTENSION);
+    let words = ["--program".to_owned(), fairpath.display().to_string()];
+    let besiege = steps::built("release", "fairpath-siege").args(&words).args(arguments);
+    vec![cargo(build).named("the programs"), besiege.named("a siege").that_stays()]
 }
 
 fn bench(arguments: &[String]) -> Vec<TaskStep> {

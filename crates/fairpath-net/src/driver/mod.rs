@@ -261,6 +261,7 @@ const SOON: Duration = Duration::from_millis(1);
 struct Rest {
     /// Shorter than the longest pause while so many packets arrive that they might not find room.
     limit: Duration,
+    rhythm: Rhythm,
 }
 
 impl Rest {
@@ -270,7 +271,8 @@ impl Rest {
     /// clients.
     const MAX: Duration = Duration::from_millis(8);
     /// The same if only receipts, clock requests and acknowledgements arrive, which nobody waits
-    /// for. The first data after that waits for 25 ms at most, in which QUIC acknowledges, too.
+    /// for. The first data after that waits for 25 ms at most, in which QUIC acknowledges, too; or
+    /// until the game's next frame, if that is expected soon.
     const PER_PEER_AT_LEISURE: Duration = Duration::from_millis(2);
     const MAX_AT_LEISURE: Duration = Duration::from_millis(25);
     /// Data keeps the pauses short for this long.
@@ -279,6 +281,10 @@ impl Rest {
     /// buffer of a default Linux system holds some 270 small packets.
     const PACKETS_MAX: usize = 96;
     const LIMIT_MIN: Duration = Duration::from_millis(1);
+
+    fn new() -> Self {
+        Self { limit: Self::MAX_AT_LEISURE, rhythm: Rhythm::default() }
+    }
 
     /// Takes in how many packets a pass has received.
     fn on_received(&mut self, packets: usize) {
@@ -289,17 +295,45 @@ impl Rest {
         }
     }
 
-    fn duration(&self, peers: usize, is_urgent: bool) -> Duration {
-        let duration = if is_urgent {
-            Self::urgent(peers)
-        } else {
-            times(Self::PER_PEER_AT_LEISURE, peers).min(Self::MAX_AT_LEISURE)
-        };
-        duration.min(self.limit)
+    /// When a pause that begins `now` ends.
+    fn until(&self, now: Instant, peers: usize, is_urgent: bool) -> Instant {
+        if is_urgent {
+            return now + Self::urgent(peers).min(self.limit);
+        }
+        let pause = times(Self::PER_PEER_AT_LEISURE, peers).min(Self::MAX_AT_LEISURE);
+        let until = now + pause.min(self.limit);
+        // The game's frame is a pass anyway: one before it would cost as much as all of its own work.
+        let is_full = pause == Self::MAX_AT_LEISURE && self.limit == Self::MAX_AT_LEISURE;
+        let frame = self.rhythm.next_frame().filter(|_| is_full);
+        frame.map_or(until, |frame| frame.max(until))
     }
 
     fn urgent(peers: usize) -> Duration {
         times(Self::PER_PEER, peers).min(Self::MAX)
+    }
+}
+
+/// How often the game has a frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rhythm {
+    last: Option<Instant>,
+    /// The mean of the last few frames; `None` without a rhythm.
+    every: Option<Duration>,
+}
+
+impl Rhythm {
+    /// A game that pauses longer between frames has no rhythm to wait for: 20 Hz has.
+    const EVERY_MAX: Duration = Duration::from_millis(55);
+
+    fn on_frame(&mut self, now: Instant) {
+        let since = self.last.replace(now).map(|last| now.saturating_duration_since(last));
+        let since = since.filter(|since| *since <= Self::EVERY_MAX);
+        self.every = since.map(|since| self.every.map_or(since, |mean| (mean * 3 + since) / 4));
+    }
+
+    /// By when the next frame is expected, a quarter late.
+    fn next_frame(&self) -> Option<Instant> {
+        Some(self.last? + self.every? * 5 / 4)
     }
 }
 
@@ -328,7 +362,7 @@ impl<V: Planar, P: Port> Driver<V, P> {
             session_deadline: None,
             ran_at: None,
             urgent_at: None,
-            rest: Rest { limit: Rest::MAX_AT_LEISURE },
+            rest: Rest::new(),
             stage: Stage::Running,
             passes,
         }
@@ -391,6 +425,7 @@ impl<V: Planar, P: Port> Driver<V, P> {
         if !reasons.has(WakeReason::Game) {
             return;
         }
+        self.rest.rhythm.on_frame(Instant::now());
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Status(answer) => self.unanswered.push(answer),
@@ -544,12 +579,13 @@ impl<V: Planar, P: Port> Driver<V, P> {
             return;
         }
         let is_urgent = self.urgent_at.is_some_and(|at| now.saturating_duration_since(at) < Rest::URGENT_FOR);
-        let rest = self.rest.duration(self.connections.len(), is_urgent);
-        if !rest.is_zero() {
-            self.port.wait(Sleep { until: Some(now + rest), reads: false, writes });
+        let rest_until = self.rest.until(now, self.connections.len(), is_urgent);
+        if rest_until > now {
+            let rest = Sleep { until: Some(rest_until), reads: false, writes };
+            self.port.wait(rest);
             // A signal of another thread can wait for the end of the rest.
-            while self.is_woken_early() && Instant::now() < now + rest {
-                self.port.wait(Sleep { until: Some(now + rest), reads: false, writes });
+            while self.is_woken_early() && Instant::now() < rest_until {
+                self.port.wait(rest);
             }
             if !self.waker().pending().is_empty() {
                 return;
