@@ -15,6 +15,7 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
     (115, "a former owner kept a state group that it had set too late"),
     (316, "in the checker, the first DR vectors of a restarted server were not counted"),
     (667, "a datagram full of DR vectors was two bytes longer than allowed"),
+    (887, "a client whose clock was set back during its greeting accused the server"),
     (1_969, "an object in a circle of parents coasted on after its owner had broken the circle"),
     (
         2_757,

@@ -1,7 +1,7 @@
 //! Handling of the server's datagrams and messages.
 
 use super::{Client, ClientEvent, GRANTS_MAX, Identity, Object, Phase, Role, SERVER, decode_motion, watch};
-use crate::clock::{ClockSync, Reply};
+use crate::clock::{ClockSync, Reply, ReplyError};
 use crate::converge::Convergence;
 use crate::dr_vector::DrVector;
 use crate::number::EntityId;
@@ -194,7 +194,7 @@ impl<V: Planar> Client<V> {
                 self.clock = ClockSync::starting(self.config.clock);
                 self.clock_due = Some(now + CLOCK_WAIT_MAX);
                 self.clock.poll_request(self.asked_at);
-                self.clock.handle_reply(welcome.clock, now).map_err(|_| CloseReason::OutOfPlace)?;
+                self.clock.handle_reply(welcome.clock, now).map_err(reason_for)?;
                 self.ids.push_back(first..first + count);
                 self.phase = Phase::Established;
             }
@@ -308,5 +308,17 @@ impl<V: Planar> Client<V> {
             self.forget(object);
         }
         self.events.push_back(ClientEvent::Refused { object, refusal });
+    }
+}
+
+/// Why a connection ends whose greeting brought a useless clock reply. Only stamps that contradict
+/// each other are the server's fault: the others also follow from a step of this end's clock.
+fn reason_for(error: ReplyError) -> CloseReason {
+    match error {
+        ReplyError::AnsweredBeforeAsked | ReplyError::OutOfRange => CloseReason::OutOfPlace,
+        ReplyError::Unsolicited
+        | ReplyError::ReceivedBeforeSent
+        | ReplyError::LongerThanRoundTrip
+        | ReplyError::Disputed => CloseReason::ClockJumped,
     }
 }
