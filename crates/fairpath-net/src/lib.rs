@@ -41,6 +41,7 @@ mod problem;
 mod proven;
 #[cfg(feature = "peer")]
 mod quinn_server;
+mod reconnect;
 pub mod sealed;
 mod sender;
 mod served;
