@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use fairpath::session::{Household, Shares};
 
+use crate::incidents::{Incident, IncidentLog};
 use crate::server::AdmissionStatistics;
 
 /// Limits of connections by address.
@@ -42,6 +43,7 @@ pub(crate) struct Admissions {
     limiter: ConnectionLimiter,
     retries: RetryLimiter,
     statistics: AdmissionStatistics,
+    log: IncidentLog,
 }
 
 /// What to do with a new connection.
@@ -81,39 +83,54 @@ impl Admissions {
             retries: RetryLimiter::new(&limits),
             limiter: ConnectionLimiter::new(limits),
             statistics: AdmissionStatistics::default(),
+            log: IncidentLog::default(),
         }
     }
 
     /// Decides whether a connection may start its handshake, and counts it.
     pub(crate) fn admit(&mut self, address: IpAddr, is_proven: bool, now: Instant) -> Verdict {
         if !is_proven {
-            let is_asked = self.retries.take(address, now);
-            self.statistics.retried += u64::from(is_asked);
-            self.statistics.ignored += u64::from(!is_asked);
-            return if is_asked { Verdict::Retry } else { Verdict::Ignore };
+            if self.retries.take(address, now) {
+                self.statistics.retried += 1;
+                return Verdict::Retry;
+            }
+            self.statistics.ignored += 1;
+            self.log.note(Incident::FirstPackets, address, now);
+            return Verdict::Ignore;
         }
         match self.limiter.admit(household(address), now) {
-            Some(place) => Verdict::Accept(place),
-            None => self.refuse(),
+            Ok(place) => Verdict::Accept(place),
+            Err(incident) => self.refuse(incident, address, now),
         }
     }
 
-    /// Counts a connection that is refused for another reason than the limits.
-    pub(crate) fn refuse(&mut self) -> Verdict {
+    /// Counts a connection that is refused.
+    pub(crate) fn refuse(&mut self, incident: Incident, address: IpAddr, now: Instant) -> Verdict {
         self.statistics.refused += 1;
+        match incident {
+            Incident::TooManyConnections => self.statistics.refused_by_address += 1,
+            Incident::TooFast => self.statistics.refused_by_rate += 1,
+            _ => self.statistics.refused_by_handshakes += 1,
+        }
+        self.log.note(incident, address, now);
         Verdict::Refuse
     }
 
-    /// The handshake and the greeting of an accepted connection are over, or have failed.
-    pub(crate) fn on_handshake_over(&mut self, place: &HandshakePlace, has_failed: bool) {
+    /// The handshake and the greeting of a connection that was accepted from this address are over,
+    /// or have failed.
+    pub(crate) fn on_handshake_over(&mut self, address: IpAddr, place: &HandshakePlace, has_failed: bool) {
         self.limiter.on_handshake_over(place);
-        self.statistics.failed += u64::from(has_failed);
+        if has_failed {
+            self.statistics.failed += 1;
+            self.log.note(Incident::Failed, address, Instant::now());
+        }
     }
 
     /// A connection was closed because the client broke the protocol.
     pub(crate) fn on_thrown_out(&mut self, address: IpAddr) {
         self.statistics.thrown_out += 1;
         self.limiter.on_thrown_out(household(address));
+        self.log.note(Incident::ThrownOut, address, Instant::now());
     }
 
     /// An accepted connection is gone.
@@ -153,27 +170,30 @@ impl ConnectionLimiter {
 
     /// Gives a connection of this household a place for its handshake, if it may have one. Counts
     /// it if so.
-    pub(crate) fn admit(&mut self, household: Household, now: Instant) -> Option<HandshakePlace> {
+    pub(crate) fn admit(&mut self, household: Household, now: Instant) -> Result<HandshakePlace, Incident> {
         self.forget_idle(now);
         let burst = f64::from(self.limits.per_address_burst);
         if self.households.len() >= HOUSEHOLDS_MAX && !self.households.contains_key(&household) {
-            return None;
+            return Err(Incident::NoHandshake);
         }
         let fresh = HouseholdRecord { connections: 0, tokens: burst, refilled_at: now };
         let record = self.households.entry(household).or_insert(fresh);
         record.refill(&self.limits, now);
-        if record.connections >= self.limits.per_address_max || record.tokens < 1.0 {
-            return None;
+        if record.connections >= self.limits.per_address_max {
+            return Err(Incident::TooManyConnections);
+        }
+        if record.tokens < 1.0 {
+            return Err(Incident::TooFast);
         }
         if self.handshakes.len() >= self.limits.handshakes_max {
-            self.end_handshake_for(household)?;
+            self.end_handshake_for(household).ok_or(Incident::NoHandshake)?;
         }
-        let record = self.households.get_mut(&household)?;
+        let record = self.households.get_mut(&household).ok_or(Incident::NoHandshake)?;
         record.tokens -= 1.0;
         record.connections += 1;
         let place = HandshakePlace::default();
         self.handshakes.push_back((household, place.clone()));
-        Some(place)
+        Ok(place)
     }
 
     /// Takes the oldest handshake from the household with the most. `None` if none has to give one
@@ -298,10 +318,10 @@ mod tests {
         let limits = Limits { per_address_max: 3, ..Limits::default() };
         let mut limiter = ConnectionLimiter::new(limits);
         let now = Instant::now();
-        assert_eq!((0..5).filter(|_| limiter.admit(home(1), now).is_some()).count(), 3);
-        assert!(limiter.admit(home(2), now).is_some());
+        assert_eq!((0..5).filter(|_| limiter.admit(home(1), now).is_ok()).count(), 3);
+        assert!(limiter.admit(home(2), now).is_ok());
         limiter.on_gone(home(1));
-        assert!(limiter.admit(home(1), now).is_some());
+        assert!(limiter.admit(home(1), now).is_ok());
     }
 
     #[test]
@@ -311,11 +331,11 @@ mod tests {
         let begin = Instant::now();
         let mut connect = |at: Instant| {
             let place = limiter.admit(home(1), at);
-            if let Some(place) = &place {
+            if let Ok(place) = &place {
                 limiter.on_handshake_over(place);
                 limiter.on_gone(home(1));
             }
-            place.is_some()
+            place.is_ok()
         };
         assert_eq!((0..10).filter(|_| connect(begin)).count(), 4);
         assert_eq!((0..10).filter(|_| connect(begin + Duration::from_secs(1))).count(), 2);
@@ -328,16 +348,16 @@ mod tests {
         let begin = Instant::now();
         let mut misbehave = |at: Instant| {
             let place = limiter.admit(home(1), at);
-            if let Some(place) = &place {
+            if let Ok(place) = &place {
                 limiter.on_handshake_over(place);
                 limiter.on_thrown_out(home(1));
                 limiter.on_gone(home(1));
             }
-            u32::from(place.is_some())
+            u32::from(place.is_ok())
         };
         let in_ten_secs: u32 = (0..1_000).map(|it| misbehave(begin + Duration::from_millis(10 * it))).sum();
         assert!((10..=12).contains(&in_ten_secs), "{in_ten_secs} times");
-        assert!(limiter.admit(home(2), begin).is_some(), "other addresses are not affected");
+        assert!(limiter.admit(home(2), begin).is_ok(), "other addresses are not affected");
     }
 
     #[test]
@@ -352,8 +372,8 @@ mod tests {
             limiter.on_thrown_out(home(1));
             limiter.on_gone(home(1));
         }
-        assert!(limiter.admit(home(1), begin + Duration::from_millis(900)).is_none());
-        assert!(limiter.admit(home(1), begin + Duration::from_millis(1001)).is_some());
+        assert!(limiter.admit(home(1), begin + Duration::from_millis(900)).is_err());
+        assert!(limiter.admit(home(1), begin + Duration::from_millis(1001)).is_ok());
     }
 
     #[test]
@@ -361,7 +381,7 @@ mod tests {
         let limits = Limits { handshakes_max: usize::MAX, ..Limits::default() };
         let (mut limiter, now) = (ConnectionLimiter::new(limits), Instant::now());
         let many = 2 * HOUSEHOLDS_MAX as u128;
-        let admitted = (0..many).filter(|home| limiter.admit(Household(*home), now).is_some()).count();
+        let admitted = (0..many).filter(|home| limiter.admit(Household(*home), now).is_ok()).count();
         assert_eq!((admitted, limiter.households.len()), (HOUSEHOLDS_MAX, HOUSEHOLDS_MAX));
     }
 
@@ -372,7 +392,8 @@ mod tests {
         let (mut limiter, now) = (ConnectionLimiter::new(limits), Instant::now());
         let held: Vec<_> =
             (0..32).map(|nth| limiter.admit(home(nth % 4), now).expect("a free place")).collect();
-        assert!(limiter.admit(home(0), now).is_none(), "full, and it has as many as the others");
+        let refused = limiter.admit(home(0), now).err();
+        assert_eq!(refused, Some(Incident::NoHandshake), "full, and it has as many as the others");
         let mut honest = Vec::new();
         for last in 10..10 + 28 {
             honest.push(limiter.admit(home(last), now).expect("of one that holds several"));
@@ -380,9 +401,9 @@ mod tests {
         assert_eq!(held.iter().filter(|place| place.is_lost()).count(), 28);
         assert!(held[..28].iter().all(HandshakePlace::is_lost), "the oldest ones");
         assert!(honest.iter().all(|place| !place.is_lost()));
-        assert!(limiter.admit(home(99), now).is_none(), "every household has one");
+        assert!(limiter.admit(home(99), now).is_err(), "every household has one");
         limiter.on_handshake_over(&honest[0]);
-        assert!(limiter.admit(home(99), now).is_some());
+        assert!(limiter.admit(home(99), now).is_ok());
         // The end of a handshake that has lost its place frees nothing.
         limiter.on_handshake_over(&held[0]);
         assert_eq!(limiter.handshakes.len(), 32);

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     current: Vec<ChosenId>,
+    is_answered: bool,
     given_up: VecDeque<ChosenId>,
 }
 
@@ -37,19 +38,30 @@ impl Attempts {
         true
     }
 
-    /// Returns whether a packet that has arrived is for an attempt that was given up.
-    pub(crate) fn is_for_none(&self, packet: &[u8]) -> bool {
-        !self.given_up.is_empty()
-            && LongHeader::parse(packet).is_some_and(|header| self.has_given_up(header.destination))
+    /// Takes in a packet that has arrived. Returns whether it is for an attempt that was given up.
+    pub(crate) fn is_for_none(&mut self, packet: &[u8]) -> bool {
+        if self.current.is_empty() && self.given_up.is_empty() {
+            return false;
+        }
+        let Some(header) = LongHeader::parse(packet) else { return false };
+        self.is_answered |= self.current.iter().any(|id| id == header.destination);
+        self.has_given_up(header.destination)
+    }
+
+    /// Whether the server has answered the current attempt, with whatever packet.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.is_answered
     }
 
     /// The current attempt has become a connection.
     pub(crate) fn on_connected(&mut self) {
         self.current.clear();
+        self.is_answered = false;
     }
 
     /// The current attempt has failed, or takes too long.
     pub(crate) fn give_up(&mut self) {
+        self.is_answered = false;
         self.given_up.extend(self.current.drain(..));
         let too_many = self.given_up.len().saturating_sub(GIVEN_UP_MAX);
         self.given_up.drain(..too_many);
@@ -99,8 +111,10 @@ mod tests {
     fn an_attempt_that_was_given_up_says_and_hears_nothing() {
         let mut attempts = Attempts::default();
         assert!(attempts.may_leave(&packet(b"server", b"first")));
-        assert!(!attempts.is_for_none(&packet(b"first", b"server")));
+        assert!(!attempts.is_answered());
+        assert!(!attempts.is_for_none(&packet(b"first", b"server")) && attempts.is_answered());
         attempts.give_up();
+        assert!(!attempts.is_answered());
         assert!(!attempts.may_leave(&packet(b"server", b"first")), "no close");
         assert!(attempts.is_for_none(&packet(b"first", b"server")), "no Retry");
         // The next one is not affected, and goes on when it has become a connection.

@@ -100,6 +100,11 @@ impl SortingSocket {
         lock(&self.sorting).attempts.on_connected();
     }
 
+    /// Whether the server has answered the current attempt to connect.
+    pub(crate) fn is_attempt_answered(&self) -> bool {
+        lock(&self.sorting).attempts.is_answered()
+    }
+
     /// The current attempt to connect is over: nothing more is sent or read for it.
     pub(crate) fn give_up_attempt(&self) {
         lock(&self.sorting).attempts.give_up();

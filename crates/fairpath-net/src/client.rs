@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fairpath::session::{Budget, Client, ClientFrame, Statistics};
 use fairpath::time::{LocalInstant, Span};
@@ -24,11 +24,12 @@ use crate::connection::{
     ALPN_NATIVE, ALPN_SEALED, Connection, Inbound, ReceiveStream, SendStream, Transport, listen,
     transport_config,
 };
-use crate::identity::{Identity, Trust, unguessable};
+use crate::identity::{Identity, Trust};
 use crate::lock;
 use crate::monitor::{Held, InFrame, Monitor, Watched};
 use crate::pace::{Pause, pause};
 use crate::problem::ConnectionProblem;
+use crate::reconnect::{Pauses, Reconnect, Step};
 use crate::sealed::{DelayRise, LinkStatistics};
 use crate::sender::{ClientOutbound, Departures, PeerSender, SendProgress};
 
@@ -51,18 +52,23 @@ pub struct NetClientConfig {
     /// The send budget, for [`Congestion::Steady`]. Set it to the session's budget. Default
     /// [`Budget::default`].
     pub budget: Budget,
-    /// Time limit of one connection attempt. Default 5 s: two slowest round trips, lost twice.
+    /// Time limit of one connection attempt. Default 5 s: two slowest round trips, lost twice. An
+    /// attempt that the server has not answered at all ends after 2.5 s.
     pub connect_within: Duration,
     /// Pause after the first failed attempt. Each further failure doubles it. Default 250 ms.
     /// Every pause is shortened by up to a half at random, so that a crowd of clients that lost
     /// its server does not return at once.
     pub retry_after_min: Duration,
-    /// Longest pause between attempts. Default 4 s. Much longer, and players press the button
-    /// themselves; much shorter, and a crowd of clients keeps a server from starting.
+    /// Longest pause between attempts. Default 2 s: with attempts of 2.5 s without an answer, all
+    /// of a thousand clients are back within 5 s after their server is. Much longer, and players
+    /// press the button themselves; much shorter, and a crowd of clients keeps a server from
+    /// starting.
     pub retry_after_max: Duration,
     /// The client's own clock. Default [`Clock::unix`]. The session synchronises it.
     pub clock: Clock,
 }
+
+pub(crate) const RETRY_AFTER_MAX: Duration = Duration::from_secs(2);
 
 impl NetClientConfig {
     /// The defaults, for a server with these certificates.
@@ -76,7 +82,7 @@ impl NetClientConfig {
             budget: Budget::default(),
             connect_within: Duration::from_secs(5),
             retry_after_min: Duration::from_millis(250),
-            retry_after_max: Duration::from_secs(4),
+            retry_after_max: RETRY_AFTER_MAX,
             clock: Clock::unix(),
         }
     }
@@ -511,42 +517,55 @@ async fn reconnect_forever<V: Planar>(
     connector: Connector,
     config: NetClientConfig,
 ) {
-    let mut failed = 0;
-    loop {
-        let connected = tokio::time::timeout(config.connect_within, connector.connect(failed)).await;
-        let problem = match connected.unwrap_or(Err(ConnectionProblem::NoAnswer)) {
+    let clock = shared.clock;
+    let pauses = Pauses::new(config.connect_within, config.retry_after_min, config.retry_after_max);
+    let mut machine = Reconnect::new(pauses, crate::unguessable_random(), clock.local());
+    while let Some(at) = machine.poll_deadline() {
+        tokio::time::sleep_until(clock.instant_of(at).into()).await;
+        if machine.poll(clock.local()) != Some(Step::Connect) {
+            continue;
+        }
+        let problem = match attempt(&mut machine, &connector, clock).await {
             Ok((connection, sending, receiving)) => {
-                let began = Instant::now();
-                let problem = run_connection(&shared, connection, sending, receiving).await;
-                // A connection that lasted resets the count, and a server that restarts does.
-                // Another short connection counts as a failed attempt.
-                let is_fresh = began.elapsed() > config.connect_within || problem.is_restart();
-                failed = if is_fresh { 0 } else { failed + 1 };
-                problem
+                machine.on_connected(clock.local());
+                run_connection(&shared, connection, sending, receiving).await
             }
             Err(problem) => {
                 connector.give_up();
-                failed += 1;
                 problem
             }
         };
+        machine.on_problem(problem, clock.local());
         if problem.is_final() {
             return shared.on_problem(problem, ConnectionState::Over(Some(problem)));
         }
         // Set before the pause, so that a mesh can name a relay in the meantime.
-        shared.on_problem(problem, ConnectionState::Connecting { failed, last: Some(problem) });
-        tokio::time::sleep(config.retry_after(failed)).await;
+        let state = ConnectionState::Connecting { failed: machine.failed(), last: Some(problem) };
+        shared.on_problem(problem, state);
     }
 }
 
-impl NetClientConfig {
-    /// The pause after this many failures: between half and all of it, at random.
-    fn retry_after(&self, failed: u32) -> Duration {
-        let doublings = failed.saturating_sub(1).min(16);
-        let longest = self.retry_after_min.saturating_mul(1 << doublings).min(self.retry_after_max);
-        let share = f64::from(u16::from_le_bytes(unguessable())) / f64::from(u16::MAX);
-        longest.mul_f64(0.5 + 0.5 * share)
+/// Makes one attempt, for as long as the machine allows.
+async fn attempt(
+    machine: &mut Reconnect,
+    connector: &Connector,
+    clock: Clock,
+) -> Result<(Connection, SendStream, ReceiveStream), ConnectionProblem> {
+    let mut connecting = std::pin::pin!(connector.connect(machine.failed()));
+    while let Some(at) = machine.poll_deadline() {
+        tokio::select! {
+            connected = &mut connecting => return connected,
+            () = tokio::time::sleep_until(clock.instant_of(at).into()) => {
+                if connector.is_answered() {
+                    machine.on_answered();
+                }
+                if machine.poll(clock.local()) == Some(Step::GiveUp) {
+                    break;
+                }
+            }
+        }
     }
+    Err(ConnectionProblem::NoAnswer)
 }
 
 /// Runs one connection from start to end. Returns why it ended.
@@ -690,6 +709,15 @@ impl Connector {
         let quic = quic_client_config(&config.trust, alpn, identity, transport)?;
         let is_pinned = config.trust.is_pinned();
         Ok(Self::Quic { endpoint, socket, carrier, config: quic, routes, name, is_pinned })
+    }
+
+    /// Whether the server has answered the current attempt. Without a socket of its own that is not
+    /// known, and an attempt has all its time.
+    fn is_answered(&self) -> bool {
+        match self {
+            Self::Quic { socket: Some(socket), .. } => socket.is_attempt_answered(),
+            _ => true,
+        }
     }
 
     /// Silences the attempt that has just failed, or takes too long. Without a socket of its own,

@@ -7,6 +7,7 @@
 //! * [`ConnectionProblem`] says why a connection failed or ended.
 //! * [`ConnectTokens`] admit players, [`Limits`] bound the connections of one address.
 //! * [`lobby`] lists servers and introduces peers, [`NetPeer`] plays without a server ([`mesh`]).
+//! * [`ServerMetrics`] are a server's numbers for Prometheus, and refusals are events of `tracing`.
 //! * [`sealed`] carries session datagrams beside QUIC.
 //! * [`middleman`] is the proxy that simulates a bad network.
 //!
@@ -26,10 +27,12 @@ mod connection;
 mod driver;
 mod endpoint;
 mod identity;
+mod incidents;
 #[cfg(feature = "lobby")]
 pub mod lobby;
 #[cfg(feature = "peer")]
 pub mod mesh;
+mod metrics;
 #[cfg(feature = "middleman")]
 pub mod middleman;
 mod monitor;
@@ -38,6 +41,7 @@ mod problem;
 mod proven;
 #[cfg(feature = "peer")]
 mod quinn_server;
+mod reconnect;
 pub mod sealed;
 mod sender;
 mod served;
@@ -59,6 +63,7 @@ pub use connection::Transport;
 pub use identity::{Fingerprint, Identity, IdentityError, NotAFingerprint, Trust};
 #[cfg(feature = "peer")]
 pub use mesh::{NetPeer, NetPeerConfig, PeerEvent};
+pub use metrics::{MetricsListener, ServerMetrics};
 pub use monitor::{FrameError, InFrame};
 pub use problem::ConnectionProblem;
 pub use sender::Departures;

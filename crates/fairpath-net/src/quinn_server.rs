@@ -294,7 +294,7 @@ struct Admitted<V: Planar> {
 impl<V: Planar> Admitted<V> {
     fn on_handshake_over(&mut self, has_failed: bool) {
         if let Some(place) = self.place.take() {
-            self.shared.served.on_handshake_over(&place, has_failed);
+            self.shared.served.on_handshake_over(self.address, &place, has_failed);
         }
     }
 }

@@ -103,7 +103,9 @@ impl<V: Planar> ServedSession<V> {
     pub(crate) fn fail(&self, panic: &(dyn Any + Send)) {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        let _ = self.failure.set(text.unwrap_or("a panic without a message").to_owned());
+        let text = text.unwrap_or("a panic without a message");
+        tracing::error!(target: "fairpath::server", panic = text, "the server ends: a callback panicked");
+        let _ = self.failure.set(text.to_owned());
         // The thread has released the mutex while it unwound.
         self.inner.lock().has_failed = true;
     }
@@ -131,8 +133,8 @@ impl<V: Planar> ServedSession<V> {
     }
 
     /// The handshake and the greeting of an accepted connection are over, or have failed.
-    pub(crate) fn on_handshake_over(&self, place: &HandshakePlace, has_failed: bool) {
-        lock(&self.admissions).on_handshake_over(place, has_failed);
+    pub(crate) fn on_handshake_over(&self, address: IpAddr, place: &HandshakePlace, has_failed: bool) {
+        lock(&self.admissions).on_handshake_over(address, place, has_failed);
     }
 
     /// A connection was closed because the client broke the protocol.
@@ -154,6 +156,8 @@ impl<V: Planar> ServedSession<V> {
 
     /// Keeps an ended connection for the game, and forgets the oldest if there are too many.
     pub(crate) fn push_ended(&self, connection: EndedConnection) {
+        let EndedConnection { client, address, problem } = &connection;
+        tracing::debug!(target: "fairpath::server", client = client.0, %address, %problem, "a connection ended");
         let mut ended = lock(&self.ended);
         if ended.len() >= ENDED_MAX {
             ended.pop_front();

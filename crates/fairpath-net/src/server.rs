@@ -200,8 +200,14 @@ pub struct AdmissionStatistics {
     /// Not answered: their address was asked for proof too often in one second. QUIC clients repeat
     /// their first packet after a second.
     pub ignored: u64,
-    /// Refused by the [`Limits`].
+    /// Refused by the [`Limits`], for any reason.
     pub refused: u64,
+    /// Refused because the address had as many connections as it may.
+    pub refused_by_address: u64,
+    /// Refused because the address opened too many connections per second.
+    pub refused_by_rate: u64,
+    /// Refused because all handshakes were in use.
+    pub refused_by_handshakes: u64,
     /// Admitted, but the handshake or the greeting failed.
     pub failed: u64,
     /// Admitted, and closed because the client broke the protocol.

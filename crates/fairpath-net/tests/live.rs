@@ -25,6 +25,8 @@ mod links;
 mod lobby;
 #[path = "live/mesh.rs"]
 mod mesh;
+#[path = "live/metrics.rs"]
+mod metrics;
 #[path = "live/problems.rs"]
 mod problems;
 #[path = "live/recovery.rs"]

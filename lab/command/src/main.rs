@@ -18,6 +18,7 @@ mod fairness;
 mod lab;
 mod laps;
 mod live;
+mod log;
 mod middleman;
 mod motion;
 mod options;

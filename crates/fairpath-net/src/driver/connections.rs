@@ -190,7 +190,7 @@ impl<V: Planar> Connections<V> {
                     None
                 }
                 Err(error) => {
-                    self.served.on_handshake_over(&place, true);
+                    self.served.on_handshake_over(from.ip(), &place, true);
                     self.served.on_gone(from.ip());
                     error.response
                 }

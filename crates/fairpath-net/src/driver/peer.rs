@@ -228,7 +228,7 @@ impl Peer {
     /// Ends the session's part in this connection.
     fn end<V: Planar>(&mut self, problem: ConnectionProblem, shared: &ServedSession<V>) {
         match std::mem::replace(&mut self.stage, Stage::Ended) {
-            Stage::Greeting(_, place) => shared.on_handshake_over(&place, true),
+            Stage::Greeting(_, place) => shared.on_handshake_over(self.counted_as, &place, true),
             Stage::Session(link) => {
                 if let Some(client) = link.client {
                     let address = self.address.current();
@@ -430,7 +430,7 @@ impl Peer {
         now: Instant,
     ) -> Option<()> {
         if let Stage::Greeting(_, place) = &self.stage {
-            shared.on_handshake_over(place, false);
+            shared.on_handshake_over(self.counted_as, place, false);
         }
         let (household, token) = (household(self.counted_as), Token(unguessable()));
         let Some(id) = served.session.handle_connected_from(household, token, at) else {

@@ -23,6 +23,7 @@ use crate::connection::proven_fingerprint;
 use crate::endpoint::{open_endpoint, quic_server_config};
 use crate::identity::client_certificates::ClientCertificates;
 use crate::identity::{Fingerprint, Identity};
+use crate::incidents::Incident;
 use crate::lock;
 use crate::server::{AdmissionStatistics, BindError};
 use crate::token_bucket::{SharedBucket, TokenBucket};
@@ -276,7 +277,7 @@ impl SharedLobby {
 impl LobbyInner {
     fn admit(&mut self, address: IpAddr, is_proven: bool) -> Verdict {
         if is_proven && self.clients.len() >= CLIENTS_MAX {
-            self.admissions.refuse()
+            self.admissions.refuse(Incident::NoHandshake, address, Instant::now())
         } else {
             self.admissions.admit(address, is_proven, Instant::now())
         }
@@ -417,7 +418,7 @@ async fn receive(
         connected = tokio::time::timeout(Duration::from_secs(5), handshake) => connected.ok().flatten(),
         () = place.lost() => None,
     };
-    lock(&shared.inner).admissions.on_handshake_over(&place, connected.is_none());
+    lock(&shared.inner).admissions.on_handshake_over(address, &place, connected.is_none());
     if let Some(quic) = connected {
         run_connection(&shared, quic).await;
     }

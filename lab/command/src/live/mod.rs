@@ -188,10 +188,12 @@ impl FramePacer {
         Self { next: Instant::now() }
     }
 
-    fn wait(&mut self) {
-        let now = Instant::now();
-        self.next = (self.next + FRAME).max(now);
+    /// Sleeps until the next frame. Returns how late it begins.
+    fn wait(&mut self) -> Duration {
+        let (now, due) = (Instant::now(), self.next + FRAME);
+        self.next = due.max(now);
         std::thread::sleep(self.next - now);
+        due.elapsed()
     }
 }
 

@@ -16,8 +16,8 @@ use fairpath_experiments::fairness::LabScheduler;
 use fairpath_games::GameChoice;
 use fairpath_games::online::{FairnessReport, GameRooms, SessionAt, TANK, TankPublisher};
 use fairpath_net::{
-    Clock, EndedConnection, Identity, NetServer, NetServerConfig, PeerStatus, Transport, new_epoch,
-    unguessable_random,
+    Clock, EndedConnection, Identity, MetricsListener, NetServer, NetServerConfig, PeerStatus, ServerMetrics,
+    Transport, new_epoch, unguessable_random,
 };
 use serde_json::{Value, json};
 
@@ -31,6 +31,7 @@ use super::{
     FramePacer, STATISTICS_HEAD, StatusScreen, SummaryOptions, TankOptions, address, statistics_as_cells,
     statistics_as_json,
 };
+use crate::log::LogLevel;
 use crate::options::{games, order_help, scheduler_help};
 use crate::{BadInput, print};
 
@@ -101,6 +102,12 @@ pub(crate) struct Arguments {
     /// The number of threads that serve connections. One is enough for several hundred players
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
+    /// Answer Prometheus at http://HOST:PORT/metrics; for an internal network only
+    #[arg(long, value_name = "HOST:PORT")]
+    metrics: Option<String>,
+    /// What is logged to stderr
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t)]
+    log: LogLevel,
     #[command(flatten)]
     telling: TankOptions,
     #[command(flatten)]
@@ -162,6 +169,7 @@ impl Arguments {
         if self.game != GameChoice::Tanks {
             return self.execute_online();
         }
+        self.log.begin();
         let mut crew = if self.tanks == 0 { None } else { Some(bots(self.tanks, self.seed)?) };
         let mut flight = self.keeping.begin(self.seed, self.telling.dispatcher().horizon)?;
         let notice = self.announcing.notice(self.game.name())?;
@@ -181,7 +189,7 @@ impl Arguments {
             "seed": self.seed,
         }))?;
         let mut guests = page.is_some().then(|| PageGames::new(self.seed));
-        let mut tally = ServerTally::new();
+        let mut tally = ServerTally::new(self.sight()?);
         let (mut pace, mut screen) = (FramePacer::new(), StatusScreen::new());
         while !end.is_here() {
             let recorders = Recorders { journal: journal.as_mut(), flight: flight.as_mut() };
@@ -200,7 +208,7 @@ impl Arguments {
                 let said: String = said.into_iter().flatten().map(|line| format!("\n{line}\n")).collect();
                 tally.as_screen(&server) + &said
             });
-            pace.wait();
+            tally.note_tick(pace.wait());
         }
         let said = if self.reporting.json {
             format!("{}\n", tally.as_json(&server))
@@ -242,8 +250,20 @@ impl Arguments {
         Ok(identity)
     }
 
+    fn budget(&self) -> Budget {
+        Budget { share: self.share, ..Budget::bytes_per_sec(self.bytes_per_sec) }
+    }
+
+    fn sight(&self) -> Result<Option<Sight>, BadInput> {
+        let Some(listen) = &self.metrics else { return Ok(None) };
+        let listener = MetricsListener::start(address("--metrics", listen)?)
+            .map_err(|error| BadInput(format!("--metrics: cannot listen on {listen}: {error}")))?;
+        print::note!("  metrics at http://{}/metrics", listener.address());
+        Ok(Some(Sight { metrics: ServerMetrics::new(self.budget()), listener }))
+    }
+
     fn bind(&self) -> Result<NetServer<Vec2>, BadInput> {
-        let budget = Budget { share: self.share, ..Budget::bytes_per_sec(self.bytes_per_sec) };
+        let budget = self.budget();
         let placement = match self.placement {
             PlacementChoice::Local => Placement::Local,
             PlacementChoice::Hop => Placement::Hop,
@@ -358,7 +378,15 @@ fn frame(
     })
 }
 
+/// What Prometheus is told.
+struct Sight {
+    metrics: ServerMetrics,
+    listener: MetricsListener,
+}
+
 struct ServerTally {
+    sight: Option<Sight>,
+    observed_at: Option<Instant>,
     began: Instant,
     joined: u64,
     resumed: u64,
@@ -379,11 +407,15 @@ const SEEN_MAX: usize = 1024;
 /// Clients without a connection that the screen shows below the table.
 const GONE_SHOWN: usize = 8;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often metrics are collected.
+const OBSERVE_EVERY: Duration = Duration::from_secs(1);
 
 impl ServerTally {
-    fn new() -> Self {
+    fn new(sight: Option<Sight>) -> Self {
         let began = Instant::now();
         Self {
+            sight,
+            observed_at: None,
             began,
             joined: 0,
             resumed: 0,
@@ -397,7 +429,18 @@ impl ServerTally {
         }
     }
 
+    fn note_tick(&mut self, late: Duration) {
+        self.sight.iter_mut().for_each(|sight| sight.metrics.on_tick(late));
+    }
+
     fn look(&mut self, server: &NetServer<Vec2>, screen: &StatusScreen) {
+        if let Some(sight) = &mut self.sight
+            && self.observed_at.is_none_or(|at| at.elapsed() >= OBSERVE_EVERY)
+        {
+            self.observed_at = Some(Instant::now());
+            sight.metrics.observe(server);
+            sight.listener.publish(sight.metrics.to_text());
+        }
         while let Some(ended) = server.poll_ended() {
             screen.log(|| format!("client {} at {}: {}", ended.client.0, ended.address, ended.problem));
             self.gone.retain(|gone| gone.client != ended.client);
@@ -418,6 +461,7 @@ impl ServerTally {
     }
 
     fn note(&mut self, event: &ServerEvent) {
+        self.sight.iter_mut().for_each(|sight| sight.metrics.on_event(event));
         match event {
             ServerEvent::Joined { .. } => self.joined += 1,
             ServerEvent::Resumed(_) => self.resumed += 1,
