@@ -1,6 +1,6 @@
 //! Goal: several clients play one game to its end: a host starts, a countdown runs, bots fill the
-//! other seats, somebody wins, and the recording replays to the bit. Method: tables in virtual time;
-//! the clients' hands are bots of the test, or rest.
+//! other seats, somebody wins, and the recording replays to the bit. Method: tables in virtual
+//! time; the clients' hands are bots of the test, or rest.
 
 use fairpath::number::EntityId;
 use fairpath::random::Random;
