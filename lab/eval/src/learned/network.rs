@@ -3,7 +3,7 @@ use fairpath::random::Random;
 use super::{Bank, HORIZONS, INPUTS, Lesson};
 
 /// A bank of neural networks, one for each horizon, that predict the change of a player's velocity,
-/// after McCoy 2007. Each has one hidden layer of [`HIDDEN`] units.
+/// after McCoy 2007. Each has one hidden layer of twelve units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// Of each horizon: for each hidden unit its weights and bias, then for each output its own.
