@@ -29,8 +29,8 @@ pub struct IsConfig {
     /// friend. An item counts by what the subject lacks: at half health, a health item has half of
     /// this and half of [`useless_item`](Self::useless_item).
     pub needed_item: f64,
-    /// Attraction of an item that the subject cannot use, being at full strength. Default −0.2: it
-    /// repels a little, because the subject leaves it to others. At 0 it is not noticed.
+    /// Attraction of an item that the subject cannot use, being at full strength. Default −0.2, a
+    /// guess: it repels a little, because the subject leaves it to others. At 0 it is not noticed.
     pub useless_item: f64,
     /// Distance at which the attraction has fallen to zero, linearly from its full weight at
     /// distance zero. Default 1000 pixels, as far as EKB aligns.

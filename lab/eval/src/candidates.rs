@@ -99,17 +99,17 @@ impl Candidate {
 pub const LEARNED: [Candidate; 3] = [
     Candidate {
         name: "neural",
-        about: "small neural networks that predict changes of velocity, after McCoy",
+        about: "small neural networks that predict changes of velocity, after McCoy 2007",
         maker: Maker::Learned(Learned::Networks),
     },
     Candidate {
         name: "fuzzy",
-        about: "fuzzy rules with learned conclusions, after Hakiri",
+        about: "fuzzy rules with learned conclusions, after Hakiri 2010",
         maker: Maker::Learned(Learned::Rules),
     },
     Candidate {
         name: "common-path",
-        about: "the line, or the path most often taken from here, after Delaney",
+        about: "the line, or the path most often taken from here, after Delaney 2003",
         maker: Maker::Learned(Learned::CommonPath),
     },
 ];

@@ -114,8 +114,8 @@ fn logged<G: Game>(log: Option<&InputLog<G>>) -> Result<Trace, G::ConfigError> {
     log.map_or_else(|| unreachable!("a log was begun"), InputLog::to_trace)
 }
 
-/// Writes a recording to `out`, named `.parquet` or `.csv`, and to files beside it. Returns the file
-/// that has the states.
+/// Writes a recording to `out`, named `.parquet` or `.csv`, and to files beside it. Returns the
+/// file that has the states.
 pub fn write_trace(trace: &Trace, out: &Path) -> Result<PathBuf, RecordError> {
     check_trace(out)?;
     write_files(trace, out)?;

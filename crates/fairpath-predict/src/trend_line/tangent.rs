@@ -50,8 +50,8 @@ impl TangentPredictor {
     }
 
     /// Returns the predictor with a sample every `ticks` ticks, at least 1. Jawad 2017 took one
-    /// every 0.2 s ([`PAPER_SAMPLE_TICKS`](Self::PAPER_SAMPLE_TICKS)): speed and acceleration are then up to
-    /// 0.2 s old, and a recursion over longer intervals swings less often.
+    /// every 0.2 s: see [`PAPER_SAMPLE_TICKS`](Self::PAPER_SAMPLE_TICKS). Speed and acceleration
+    /// are then up to 0.2 s old, and the recursion swings as far, but less often.
     #[must_use]
     pub fn sampled_every(mut self, ticks: u32) -> Self {
         self.sample_ticks = ticks.max(1);

@@ -7,7 +7,7 @@ use fairpath_predict::{Known, Missing, Predictor, TICK_SECS};
 use super::{HORIZONS, PathThrough};
 
 /// Dead reckoning, or the path that players most often took from here, whichever is to be trusted:
-/// after Delaney, whose statistical model needs races to a common goal.
+/// after Delaney 2003, whose statistical model needs races to a common goal.
 ///
 /// It learns during a match: what players did next in a cell of the ground with a heading. Where
 /// enough of them came by and did about the same, their mean displacement is the answer, elsewhere

@@ -1,14 +1,15 @@
 //! Learned predictors of the literature that Shi 2014 compares with in words, as comparators: none
 //! of their own code or data was at hand, so these are our reconstructions.
 //!
-//! - [`network`]: a bank of small neural networks that predict changes of velocity, after McCoy
-//! - [`rules`]: a fuzzy inference system whose conclusions are learned, after Hakiri
-//! - [`common_path`]: dead reckoning, or the path that was most often taken from here, after Delaney
-//! - [`teach`]: how they are taught: by matches of our own bots only, seeded
+//! - [`Network`]: a bank of small neural networks that predict changes of velocity, after
+//!   McCoy 2007
+//! - [`Rules`]: a fuzzy inference system whose conclusions are learned, after Hakiri 2010
+//! - [`CommonPath`]: dead reckoning, or the path most often taken from here, after Delaney 2003
+//! - [`Taught`]: how they are taught: by matches of our own bots only, seeded
 //!
-//! What was taught is in `taught.txt`, which `fairpath lab teach` writes. The predictors are told the
-//! top speed of the data, in which all lengths are counted, and see a player in a frame that is
-//! turned to its velocity: a turned or scaled match is predicted alike.
+//! What was taught is in `taught.txt`, which `fairpath lab teach` writes. The predictors are told
+//! the top speed of the data, in which all lengths are counted, and see a player in a frame that
+//! is turned to its velocity: a turned or scaled match is predicted alike.
 
 mod common_path;
 mod network;

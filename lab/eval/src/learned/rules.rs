@@ -1,11 +1,12 @@
 use super::{Bank, HORIZONS, INPUTS, Lesson};
 
-/// A fuzzy inference system (Takagi and Sugeno) with learned conclusions, after Hakiri: "if the
-/// player is slow and turns left, its velocity changes by this linear function of what is seen".
+/// A fuzzy inference system (Takagi and Sugeno) with learned conclusions, after Hakiri 2010: "if
+/// the player is slow and turns left, its velocity changes by this linear function of what is
+/// seen".
 ///
 /// A rule for each pair of a set of speeds and a set of turns, with Gaussian memberships. The
 /// conclusions of all rules are learned together by least squares, and one width for all sets is
-/// chosen on lessons that were kept back, where Hakiri's system learns every set by gradient.
+/// chosen on lessons that were kept back, where that of Hakiri 2010 learns every set by gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// Width of all sets, as a multiple of the distance between their middles.

@@ -153,7 +153,7 @@ impl fmt::Display for Taught {
         for weights in networks.chain(rules) {
             let mut line = String::new();
             for weight in weights {
-                // Three digits: the errors of both predictors do not change by a tenth of a per cent.
+                // Three digits, which keeps the file short.
                 write!(line, "{weight:.2e} ")?;
             }
             writeln!(f, "{}", line.trim_end())?;

@@ -37,6 +37,7 @@ mod publisher;
 mod replay;
 mod room;
 mod rooms;
+mod shared_ethereal;
 mod shared_games;
 mod shared_room;
 mod slot;
@@ -52,6 +53,10 @@ pub use publisher::{ALIVE, EntitySink, SHOT, SessionAt, TANK, TankPublisher, sho
 pub use replay::{PlacedCheck, PlacedChecker, RecordedMatch, ReplayPublisher, SPEEDS, Sights, check_placed};
 pub use room::{Room, RoomStatistics};
 pub use rooms::GameRooms;
+pub use shared_ethereal::{
+    EtherealScene, ScenePlayer, SharedEthereal, SharedEtherealPredictor, SharedSailing,
+    SharedSailingPredictor,
+};
 pub use shared_games::{
     SceneTank, SharedRace, SharedRacePredictor, SharedTanks, SharedTanksPredictor, TanksScene,
 };

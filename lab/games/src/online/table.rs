@@ -101,8 +101,9 @@ const CATCH_UP_MAX: Span = Span::from_millis(500);
 
 /// One game and the clients that play it.
 ///
-/// The first client is the host; if it leaves, the one that has been there longest is. A client that
-/// joins a running game takes over a bot's seat, and a bot takes over the seat of one that leaves.
+/// The first client is the host; if it leaves, the one that has been there longest is. A client
+/// that joins a running game takes over a bot's seat, and a bot takes over the seat of one that
+/// leaves.
 pub struct Table<G: SharedGame> {
     game: G,
     /// The seed of the next run.

@@ -40,8 +40,8 @@ const TRIAL_STEP: f64 = 0.05;
 /// Rudder per heading error, rad/rad. At 2 and 10 ft/s the boat comes round in about a second; with
 /// more delay it oscillates.
 const RUDDER_GAIN: f64 = 2.0;
-/// Rate of the rudder per missing part of its range. At 4 a rudder that is seen at once is as quick
-/// as one that is told its angle, but for its last quarter; more makes it chatter around its goal.
+/// Rate of the rudder per missing part of its range: full until a quarter of the range is missing.
+/// At infinity the rudder would chatter around its goal.
 const RUDDER_RATE_GAIN: f64 = 4.0;
 
 impl Agent {

@@ -319,8 +319,8 @@ impl Sailed {
         .remark(format!("on less off, in points: {}", each.join(", ")))
     }
 
-    /// Whether a rudder that turns at a rate loses more without compensation, as Buchheit 2004's far
-    /// agent did in a current, than one that is told its angle.
+    /// Whether a rudder that turns at a rate loses more without compensation than one that is told
+    /// its angle. In a current Buchheit 2004's far agent lost much.
     fn loses_with_rate(&self) -> Claim {
         let farthest = self.rtts.iter().max().copied().unwrap_or(Span::ZERO);
         let [angle, rate] =

@@ -146,8 +146,8 @@ fn least(summaries: &[&Summary]) -> Vec<f64> {
 /// What Shi 2014 counts lengths in.
 const PAPER_UNIT: &str = "px";
 
-/// All readings, one in a row: how many claims of X10 to X12 hold in it, and how far the hybrids are
-/// from Shi 2014's.
+/// All readings, one in a row: how many claims of X10 to X12 hold in it, and how far the hybrids
+/// are from Shi 2014's.
 fn grid(field: &Field) -> Rows {
     let mut columns = Vec::from(reading_columns());
     columns.extend([
