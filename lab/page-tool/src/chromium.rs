@@ -54,7 +54,9 @@ pub(crate) struct Tab {
 }
 
 impl Viewport {
-    pub(crate) const DESKTOP: Self = Self { width: 1280, height: 900, is_dark: false, is_phone: false };
+    pub(crate) const DESKTOP: Self = Self { width: 1280, height: 800, is_dark: false, is_phone: false };
+    pub(crate) const WIDE: Self = Self { width: 1920, height: 1080, ..Self::DESKTOP };
+    pub(crate) const LANDSCAPE: Self = Self { width: 844, height: 390, ..Self::PHONE };
     pub(crate) const PHONE: Self = Self { width: 390, height: 844, is_dark: false, is_phone: true };
 
     pub(crate) fn dark(self) -> Self {
@@ -177,6 +179,19 @@ impl Chromium {
         let kind = if is_down { "rawKeyDown" } else { "keyUp" };
         let event = json!({ "type": kind, "code": code, "key": code });
         self.ask(Some(tab), "Input.dispatchKeyEvent", event).map(|_| ())
+    }
+
+    /// Presses and releases a key that the browser itself acts on, such as Tab and Enter.
+    pub(crate) fn press(&mut self, tab: &Tab, key: &str, code: &str, number: u32) -> Done {
+        for kind in ["keyDown", "keyUp"] {
+            let text = if key == "Enter" { "\r" } else { "" };
+            let event = json!({
+                "type": kind, "key": key, "code": code, "text": text,
+                "windowsVirtualKeyCode": number, "nativeVirtualKeyCode": number,
+            });
+            self.ask(Some(tab), "Input.dispatchKeyEvent", event)?;
+        }
+        Ok(())
     }
 
     /// Clicks the mouse at a point, in page pixels.

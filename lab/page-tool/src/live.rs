@@ -83,8 +83,7 @@ fn says(words: &str) -> String {
 fn play_hosted_games(browser: &mut Chromium, server: &ServerProcess) -> Done {
     const PLACE: &str = "[...fairpath.show.view.network.session.frame(performance.now()).slice(5, 7)]";
     for (game, name) in [(1, "jet car"), (2, "boat"), (3, "race car")] {
-        let address =
-            format!("http://{}/?scene=play&network=real&game={game}&compensation=1", server.shown_at);
+        let address = format!("http://{}/?scene=play&network=real&game={game}&prediction=1", server.shown_at);
         let tab = browser.open(&address, Viewport::PHONE)?;
         browser.wait_for(&tab, IS_CONNECTED)?;
         browser.wait_for(&tab, &says("Your screen is off by"))?;
@@ -263,12 +262,12 @@ fn compensate(browser: &mut Chromium, tab: &Tab) -> Done {
     if hidden != json!(true) {
         return Err(Failed("the simulated round trip is offered at the server".into()));
     }
-    browser.evaluate(tab, "fairpath.show.controls.set('compensation', 0)")?;
+    browser.evaluate(tab, "fairpath.show.controls.set('prediction', 0)")?;
     // In a circle, so that no wall stops the tank. 200 ms at 25 units a second are 5 units.
     browser.key(tab, "KeyW", true)?;
     browser.key(tab, "KeyA", true)?;
     browser.wait_for(tab, &format!("{OFF_BY} > 2.5"))?;
-    browser.evaluate(tab, "fairpath.show.controls.set('compensation', 1)")?;
+    browser.evaluate(tab, "fairpath.show.controls.set('prediction', 1)")?;
     browser.wait_for(tab, &format!("{OFF_BY} === 0"))?;
     browser.evaluate(tab, "fairpath.show.controls.togglePause()")?;
     browser.wait_for(tab, "fairpath.show.isPaused && fairpath.show.hands.ahead === 1")?;

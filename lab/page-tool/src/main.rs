@@ -2,10 +2,12 @@
 //! it is separate from `xtask` because its dependencies take a minute to compile.
 #![forbid(unsafe_code)]
 
+mod access;
 mod build;
 mod chromium;
 mod live;
 mod photograph;
+mod points;
 mod regressions;
 mod tour;
 mod trial;
@@ -16,7 +18,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 fairpath-page-tool build DIR         write the page's files to DIR
 fairpath-page-tool try [PART]        build the page and test it in headless Chromium; PART is scenes, files,
-                                     faults, report, bits or network
+                                     faults, points, access, report, bits or network
 fairpath-page-tool cost              build the page and measure a frame of each scene in headless Chromium
 fairpath-page-tool photograph DIR    build the page and write a screenshot of each scene to DIR
 fairpath-page-tool tour DIR          build the page and write the README's moving picture to DIR

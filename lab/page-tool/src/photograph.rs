@@ -1,4 +1,4 @@
-//! Takes a screenshot of each scene, for the book and for reviews of the page.
+//! Takes screenshots of each scene at four sizes, light and dark: for the book and for reviews.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ const PICTURES: [(&str, &str, u32, &str); 8] = [
     ("screens-global", "?scene=screens&seed=3&placement=2", 600, "stage.frame()[47] > 2"),
     ("told", "?scene=told&seed=1", 4200, "true"),
     ("guess", "?scene=guess&seed=2&at=11&player=3&focus=4", 60, "true"),
-    ("play-tank", "?scene=play&driver=1&compensation=1", 900, "true"),
-    ("play-jet-car", "?scene=play&game=1&driver=1&compensation=1&lag=400", 900, "true"),
+    ("play-tank", "?scene=play&driver=1&prediction=1", 900, "true"),
+    ("play-jet-car", "?scene=play&game=1&driver=1&prediction=1&lag=400", 900, "true"),
     ("play-boat", "?scene=play&game=2&driver=1&lag=500", 900, "true"),
     ("play-race-car", "?scene=play&game=3&driver=1&lag=300", 900, "true"),
 ];
@@ -23,7 +23,7 @@ const PICTURES: [(&str, &str, u32, &str); 8] = [
 /// The error of the far screen is two and a half tanks.
 const FAR_OFF: &str = "stage.frame()[47] > 19";
 
-/// Writes every screenshot: desktop and phone, light and dark.
+/// Writes every screenshot: two desktops, and a phone upright and turned, light and dark.
 pub(crate) fn run(folder: &Path) -> Done {
     let server = serve()?;
     let mut browser = Chromium::start()?;
@@ -32,7 +32,7 @@ pub(crate) fn run(folder: &Path) -> Done {
         for (suffix, viewport) in looks() {
             let tab = browser.open(&format!("http://{}/{address}&paused=1", server.address()), viewport)?;
             browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 2")?;
-            browser.evaluate(&tab, &format!("{{ const stage = fairpath.show.stage; stage.step({ticks}); for (let tick = 0; tick < 600 && !({until}); tick += 1) stage.step(1); while (stage.think()); Object.assign(fairpath.show.view, {{ slow: 0, isFirst: true }}); window.seen = fairpath.show.frames; }}"))?;
+            browser.evaluate(&tab, &format!("{{ const stage = fairpath.show.stage; fairpath.show.step({ticks}); for (let tick = 0; tick < 600 && !({until}); tick += 1) fairpath.show.step(1); while (stage.think()); Object.assign(fairpath.show.view, {{ slow: 0, isFirst: true }}); window.seen = fairpath.show.frames; }}"))?;
             browser.wait_for(&tab, "fairpath.show.frames > seen + 20")?;
             let file = folder.join(format!("{name}{suffix}.png"));
             std::fs::write(&file, browser.photograph(&tab)?)?;
@@ -44,13 +44,16 @@ pub(crate) fn run(folder: &Path) -> Done {
 }
 
 /// Returns the viewports with the suffixes of their file names.
-fn looks() -> [(&'static str, Viewport); 4] {
-    [
+fn looks() -> impl Iterator<Item = (String, Viewport)> {
+    let sizes = [
         ("", Viewport::DESKTOP),
-        ("-dark", Viewport::DESKTOP.dark()),
+        ("-wide", Viewport::WIDE),
         ("-phone", Viewport::PHONE),
-        ("-phone-dark", Viewport::PHONE.dark()),
-    ]
+        ("-landscape", Viewport::LANDSCAPE),
+    ];
+    sizes
+        .into_iter()
+        .flat_map(|(size, viewport)| [(size.to_owned(), viewport), (format!("{size}-dark"), viewport.dark())])
 }
 
 /// Takes screenshots of the report, which has no ticks: scores of predictors on a recording.

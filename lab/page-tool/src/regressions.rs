@@ -32,8 +32,8 @@ fn expect(browser: &mut Chromium, tab: &Tab, expression: &str, expected: &Value,
 /// Arrow keys used to change the choice that was clicked last.
 fn keys_drive_after_a_click(browser: &mut Chromium, page: &str) -> Done {
     let tab = open(browser, &format!("{page}?scene=play"), Viewport::DESKTOP)?;
-    browser.click_on(&tab, "main [name=compensation][value='1']")?;
-    browser.wait_for(&tab, "fairpath.show.controls.value('compensation') === 1")?;
+    browser.click_on(&tab, "main [name=prediction]")?;
+    browser.wait_for(&tab, "fairpath.show.controls.value('prediction') === 1")?;
     for code in ["ArrowUp", "ArrowLeft"] {
         browser.key(&tab, code, true)?;
     }
@@ -41,7 +41,7 @@ fn keys_drive_after_a_click(browser: &mut Chromium, page: &str) -> Done {
     expect(
         browser,
         &tab,
-        "fairpath.show.controls.value('compensation')",
+        "fairpath.show.controls.value('prediction')",
         &json!(1),
         "arrow keys turn a clicked control",
     )?;
@@ -66,6 +66,8 @@ fn addresses_are_checked(browser: &mut Chromium, page: &str) -> Done {
         ("scene=play&seed=x", "fairpath.show.seed", json!(1), "?scene=play"),
         ("scene=play&paused=yes", "fairpath.show.isPaused", json!(false), "?scene=play"),
         ("scene=nowhere", "fairpath.show.name", json!("screens"), ""),
+        ("scene=play&moment=9999999", "fairpath.show.isPaused", json!(false), "?scene=play"),
+        ("scene=play&moment=60~10_lag", "fairpath.show.isPaused", json!(false), "?scene=play"),
         ("scene=screens&threshold=NaN", &format!("{KNOB}('threshold')"), json!(0.3), "?scene=screens"),
     ] {
         let tab = open(browser, &format!("{page}?{query}"), Viewport::DESKTOP)?;
@@ -79,7 +81,7 @@ fn addresses_are_checked(browser: &mut Chromium, page: &str) -> Done {
 /// The scene starts another heat by itself; the address kept that seed as if the reader had asked.
 fn a_new_heat_keeps_the_address(browser: &mut Chromium, page: &str) -> Done {
     let tab = open(browser, &format!("{page}?scene=told"), Viewport::DESKTOP)?;
-    browser.evaluate(&tab, "fairpath.show.stage.step(7200); fairpath.show.view.over = 60;")?;
+    browser.evaluate(&tab, "fairpath.show.step(7200); fairpath.show.view.over = 60;")?;
     browser.wait_for(&tab, "fairpath.show.seed === 2")?;
     expect(browser, &tab, "location.search", &json!("?scene=told"), "a new heat writes the address")?;
     browser.close(tab)
@@ -98,7 +100,7 @@ fn pausing_moves_nothing(browser: &mut Chromium, page: &str) -> Done {
 /// Many touch screens report no pressure; the stick used to ignore such fingers once they moved.
 fn a_finger_without_pressure_drives(browser: &mut Chromium, page: &str) -> Done {
     let tab = open(browser, &format!("{page}?scene=play"), Viewport::PHONE)?;
-    let centre = browser.centre_of(&tab, ".stick")?;
+    let centre = browser.centre_of(&tab, ".stick[data-axes=y]")?;
     browser.touch(&tab, Some(centre))?;
     browser.touch_move(&tab, (centre.0, centre.1 - 40.0))?;
     browser.wait_for(&tab, "fairpath.show.hands.ahead > 0.3")?;

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::build::build;
 use crate::chromium::{Chromium, Tab, Viewport};
-use crate::{Done, Failed, live, regressions, root};
+use crate::{Done, Failed, access, live, points, regressions, root};
 
 /// The parts of the test, by the word that selects one.
-const PARTS: [&str; 6] = ["scenes", "files", "faults", "report", "bits", "network"];
+const PARTS: [&str; 8] = ["scenes", "files", "faults", "points", "access", "report", "bits", "network"];
 
 /// Runs all parts, or one.
 pub(crate) fn run(chosen: Option<&str>) -> Done {
@@ -42,6 +42,8 @@ fn try_part(browser: &mut Chromium, page: &str, folder: &Path, part: &str) -> Do
             try_guess(browser, page)
         }
         "faults" => regressions::run(browser, page),
+        "points" => points::run(browser, page),
+        "access" => access::run(browser, page),
         "report" => try_report(browser, page),
         "bits" => compare_bits(browser, page),
         _ => live::run(browser, folder),
@@ -61,7 +63,7 @@ pub(crate) fn cost() -> Done {
         ("who gets told, three receivers and three schedulers", "?scene=told"),
         ("guess the future, 16 players and six predictors", "?scene=guess&players=8"),
         ("guess the future, 16 players and all 18 predictors", "?scene=guess&players=8&predictors=262143"),
-        ("play, six tanks, 300 ms, compensated", "?scene=play&compensation=1&driver=1"),
+        ("play, six tanks, 300 ms, compensated", "?scene=play&prediction=1&driver=1"),
     ];
     let server = serve()?;
     let mut browser = Chromium::start()?;
@@ -134,10 +136,13 @@ fn try_scene(browser: &mut Chromium, page: &str, name: &str) -> Done {
 fn try_touch(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(&format!("{page}?scene=play"), Viewport::PHONE)?;
     browser.wait_for(&tab, "(window.fairpath?.show?.frames ?? 0) > 3")?;
-    browser.evaluate(&tab, "document.querySelector('.stick').scrollIntoView({ block: 'center' })")?;
+    browser.evaluate(
+        &tab,
+        "document.querySelector('.stick[data-axes=y]').scrollIntoView({ block: 'nearest' })",
+    )?;
     let place = browser.evaluate(
         &tab,
-        "(() => { const { left, top, width, height } = document.querySelector('.stick').getBoundingClientRect(); return [left + width / 2, top + height * 0.1]; })()",
+        "(() => { const { left, top, width, height } = document.querySelector('.stick[data-axes=y]').getBoundingClientRect(); return [left + width / 2, top + height * 0.1]; })()",
     )?;
     let Some((x, y)) = place[0].as_f64().zip(place[1].as_f64()) else {
         return Err(Failed("the phone layout has no stick".into()));

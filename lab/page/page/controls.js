@@ -13,7 +13,7 @@ export class Controls {
       const [low, high, step, usual] = numbers.map(Number);
       this.knobs.set(name, { name, low, high, step, usual, value: usual });
     }
-    this.addTime();
+    this.addSheet();
     for (const group of show.scene.controls) this.addGroup(group);
     for (const knob of this.knobs.values()) this.restore(knob);
   }
@@ -33,66 +33,45 @@ export class Controls {
 
   // Called after the scene was created again.
   turnAll() {
-    for (const { name, value, usual } of this.knobs.values()) if (value !== usual) this.show.stage.turn(name, value);
+    for (const { name, value, usual } of this.knobs.values()) if (value !== usual) this.show.turn(name, value);
   }
 
   restore(knob) {
     const value = numberAt(knob.name, knob);
     if (value !== knob.usual) {
       knob.value = value;
-      this.show.stage.turn(knob.name, value);
+      this.show.turn(knob.name, value);
     }
     knob.reflect?.(knob.value);
   }
 
-  addTime() {
-    const panel = this.panel("Time");
-    const buttons = element("div", "buttons");
-    const pause = element("button");
-    // As wide as its longer label, so that pausing moves nothing.
-    pause.style.minWidth = "6.4rem";
-    const paused = () => {
-      pause.textContent = this.show.isPaused ? "▶ Play" : "❚❚ Pause";
-      pause.setAttribute("aria-pressed", this.show.isPaused);
+  // On a phone the panel is a sheet at the bottom: its first group is always in sight, the rest opens.
+  addSheet() {
+    const handle = element("button", "handle");
+    handle.type = "button";
+    const reflect = () => {
+      const isOpen = this.place.classList.contains("open");
+      handle.textContent = isOpen ? "Fewer controls" : "More controls";
+      handle.setAttribute("aria-expanded", isOpen);
     };
-    pause.title = "Key P, and the space bar in scenes without firing";
-    this.togglePause = () => {
-      this.show.isPaused = !this.show.isPaused;
-      remember("paused", this.show.isPaused ? "1" : "", "");
-      paused();
-    };
-    pause.addEventListener("click", this.togglePause);
-    paused();
-    const speed = element("select");
-    speed.setAttribute("aria-label", "Speed");
-    speed.style.width = "4.9rem";
-    for (const times of SPEEDS) {
-      const option = element("option");
-      option.value = times;
-      option.textContent = `${times} ×`;
-      option.selected = times === this.show.speed;
-      speed.append(option);
-    }
-    speed.addEventListener("change", () => {
-      this.show.speed = Number(speed.value);
-      remember("speed", speed.value, 1);
+    handle.addEventListener("click", () => {
+      this.place.classList.toggle("open");
+      reflect();
     });
-    const dice = element("button");
-    dice.textContent = "↻ Other dice";
-    dice.title = "Start again with another seed";
-    dice.addEventListener("click", () => this.show.again(this.show.seed + 1));
-    const wrap = element("div", "control");
-    buttons.append(pause, wrap, dice);
-    wrap.append(speed);
-    wrap.style.margin = 0;
-    panel.append(buttons);
+    reflect();
+    this.place.append(handle);
+  }
+
+  togglePause() {
+    this.show.transport.togglePause();
   }
 
   addGroup({ title, controls }) {
     const panel = this.panel(title);
     for (const control of controls) {
       const knob = this.knobs.get(control.knob);
-      panel.append(control.choices ? this.choices(knob, control) : this.slider(knob, control));
+      const make = control.isSwitch ? "toggle" : control.choices ? "choices" : "slider";
+      panel.append(this[make](knob, control));
     }
   }
 
@@ -106,17 +85,20 @@ export class Controls {
   }
 
   slider(knob, { label, unit = "", explain = "", shown = (value) => value }) {
-    const control = element("label", "control");
+    knob.label = label;
+    const control = element("div", "control");
     control.title = explain;
-    const row = element("span", "row");
-    const name = element("span");
-    name.textContent = label;
+    const row = element("div", "row");
+    const name = element("label");
     const output = element("output");
     const input = element("input");
-    Object.assign(input, { type: "range", min: knob.low, max: knob.high, step: knob.step, name: knob.name });
+    const id = `knob-${knob.name}`;
+    Object.assign(name, { htmlFor: id, textContent: label });
+    Object.assign(input, { id, type: "range", min: knob.low, max: knob.high, step: knob.step, name: knob.name });
     knob.reflect = (value) => {
       input.value = value;
       output.textContent = `${shown(Number(value))} ${unit}`;
+      input.setAttribute("aria-valuetext", output.textContent);
     };
     input.addEventListener("input", () => this.set(knob.name, Number(input.value)));
     row.append(name, output);
@@ -124,18 +106,41 @@ export class Controls {
     return control;
   }
 
+  // A switch: what it does, its key, and what its absence shows.
+  toggle(knob, { label, key, explain }) {
+    knob.label = label;
+    const control = element("label", "control switch");
+    const input = element("input");
+    Object.assign(input, { type: "checkbox", name: knob.name, value: 1 });
+    const text = element("span");
+    text.append(label);
+    if (key) {
+      const press = element("kbd");
+      press.textContent = key;
+      text.append(" ", press);
+    }
+    const words = element("small");
+    words.textContent = explain;
+    text.append(words);
+    knob.reflect = (value) => (input.checked = value > 0);
+    input.addEventListener("change", () => this.set(knob.name, input.checked ? 1 : 0));
+    control.append(input, text);
+    return control;
+  }
+
   choices(knob, { label, choices, select, explain = "" }) {
     const control = element("div", "control");
     control.title = explain;
     if (label) {
-      const row = element("div", "row");
+      const row = element(select ? "label" : "div", "row");
       row.textContent = label;
+      if (select) row.htmlFor = `knob-${knob.name}`;
       control.append(row);
     }
+    knob.label = label;
     if (select) {
       const list = element("select");
-      list.name = knob.name;
-      list.setAttribute("aria-label", label);
+      Object.assign(list, { name: knob.name, id: `knob-${knob.name}` });
       const words = element("small");
       choices.forEach((choice, value) => {
         const option = element("option");

@@ -119,6 +119,19 @@ export class Camera {
     context.restore();
   }
 
+  // A tank's outline: where it really is.
+  outline(context, x, y, heading) {
+    const [px, py] = this.point(x, y);
+    const [length, width] = [TANK_LENGTH * this.zoom, TANK_WIDTH * this.zoom];
+    context.save();
+    context.translate(px, py);
+    context.rotate(-heading);
+    Object.assign(context, { strokeStyle: colour("ink"), lineWidth: 1.5 });
+    context.setLineDash([4, 3]);
+    context.strokeRect(-length / 2, -width / 2, length, width);
+    context.restore();
+  }
+
   // An arrow from the true to the shown position; `beside` shifts it sideways, in pixels.
   arrow(context, fromX, fromY, toX, toY, style, beside = 0) {
     let [x1, y1] = this.point(fromX, fromY);

@@ -10,16 +10,19 @@ const KEYS = {
 
 const held = new Set();
 const isTyping = (event) => ["INPUT", "SELECT", "TEXTAREA"].includes(event.target?.tagName);
+const isPressed = (event) => event.target?.closest?.("button, a, summary");
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const { show } = window.fairpath ?? {};
-  if (event.code === "Space" && event.target?.tagName !== "BUTTON" && !isTyping(event)) {
+  if (event.code === "Space" && !isPressed(event) && !isTyping(event)) {
     event.preventDefault();
     if (show?.scene.fires) held.add("Space");
     else if (!event.repeat) show?.controls.togglePause();
   } else if (event.code === "KeyP" && !event.repeat) {
     show?.controls.togglePause();
+  } else if (/^Digit[1-9]$/.test(event.code) && !event.repeat) {
+    show?.view.pressDigit?.(Number(event.code.slice(-1)));
   } else if (event.code in KEYS && show?.view.steers && !(isTyping(event) && event.code.startsWith("Arrow"))) {
     event.preventDefault();
     held.add(event.code);
@@ -49,14 +52,18 @@ export class Hands {
   constructor(main) {
     held.clear();
     this.stick = { x: 0, y: 0 };
-    const stick = main.querySelector(".stick");
-    if (!stick) return;
+    for (const stick of main.querySelectorAll(".stick")) this.bind(stick);
+  }
+
+  // A stick of one axis for each thumb, or one of both axes.
+  bind(stick) {
+    const axes = stick.dataset.axes ?? "xy";
     const move = (event) => {
       const { left, top, width, height } = stick.getBoundingClientRect();
-      const x = ((event.clientX - left) / width) * 2 - 1;
-      const y = 1 - ((event.clientY - top) / height) * 2;
+      const x = axes.includes("x") ? ((event.clientX - left) / width) * 2 - 1 : 0;
+      const y = axes.includes("y") ? 1 - ((event.clientY - top) / height) * 2 : 0;
       const length = Math.max(1, Math.sqrt(x * x + y * y));
-      this.lean(stick, x / length, y / length);
+      this.lean(stick, axes, x / length, y / length);
     };
     stick.addEventListener("pointerdown", (event) => {
       stick.setPointerCapture(event.pointerId);
@@ -64,7 +71,7 @@ export class Hands {
     });
     // Not the pressure: many touch screens report none.
     stick.addEventListener("pointermove", (event) => stick.hasPointerCapture(event.pointerId) && move(event));
-    for (const end of ["pointerup", "pointercancel"]) stick.addEventListener(end, () => this.lean(stick, 0, 0));
+    for (const end of ["pointerup", "pointercancel"]) stick.addEventListener(end, () => this.lean(stick, axes, 0, 0));
   }
 
   // The on-screen button acts as the space bar.
@@ -73,8 +80,9 @@ export class Hands {
     else held.delete("Space");
   }
 
-  lean(stick, x, y) {
-    this.stick = { x, y };
+  lean(stick, axes, x, y) {
+    if (axes.includes("x")) this.stick.x = x;
+    if (axes.includes("y")) this.stick.y = y;
     stick.style.setProperty("--x", x);
     stick.style.setProperty("--y", y);
   }

@@ -19,7 +19,7 @@ pub struct Chart {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// The number of the colour in [`PALETTE`].
+    /// The number of the colour, of six.
     pub colour: u32,
     pub stroke: Stroke,
     pub points: Vec<(f64, f64)>,
@@ -41,18 +41,24 @@ pub struct Look {
     pub scale: f64,
 }
 
-/// Okabe and Ito's colours, for colour-blind readers. Black is for axes, yellow for dark pages.
-pub const PALETTE: [RGBColor; 6] = [
+/// Okabe and Ito's colours, for colour-blind readers: for dark pages, with yellow in place of blue.
+const PALETTE_DARK: [RGBColor; 6] = [
     RGBColor(0xe6, 0x9f, 0x00),
     RGBColor(0x56, 0xb4, 0xe9),
     RGBColor(0x00, 0x9e, 0x73),
     RGBColor(0xcc, 0x79, 0xa7),
     RGBColor(0xd5, 0x5e, 0x00),
-    BLUE,
+    RGBColor(0xf0, 0xe4, 0x42),
 ];
-const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xb2);
-/// Replaces blue on dark pages, where it is hard to see.
-const BLUE_IN_THE_DARK: RGBColor = RGBColor(0xf0, 0xe4, 0x42);
+/// The same hues, darker, so that each has a contrast of at least 3:1 on light paper.
+const PALETTE_LIGHT: [RGBColor; 6] = [
+    RGBColor(0xb8, 0x75, 0x00),
+    RGBColor(0x2a, 0x86, 0xbd),
+    RGBColor(0x00, 0x83, 0x5f),
+    RGBColor(0xb5, 0x58, 0x8a),
+    RGBColor(0xc8, 0x54, 0x00),
+    RGBColor(0x00, 0x72, 0xb2),
+];
 
 impl Chart {
     /// Draws the chart on the whole area. The area is not cleared: its background shows through.
@@ -88,10 +94,8 @@ impl Chart {
             .y_label_formatter(&short)
             .draw()?;
         for series in &self.series {
-            let colour = match PALETTE[series.colour as usize % PALETTE.len()] {
-                BLUE if look.is_dark => BLUE_IN_THE_DARK,
-                colour => colour,
-            };
+            let palette = if look.is_dark { PALETTE_DARK } else { PALETTE_LIGHT };
+            let colour = palette[series.colour as usize % palette.len()];
             let style = colour.stroke_width(size(2.0).max(1));
             let points = series.points.iter().copied();
             let pieces = match series.stroke {
@@ -141,6 +145,6 @@ mod tests {
         area.present().expect("strings do not fail");
         drop(area);
         assert!(svg.contains("seconds") && svg.contains("error"), "{svg}");
-        assert!(svg.contains("#56B4E9"), "{svg}");
+        assert!(svg.contains("#2A86BD"), "{svg}");
     }
 }

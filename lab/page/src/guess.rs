@@ -314,6 +314,7 @@ impl Scene for Guess {
             "unit" => self.play.unit.to_string(),
             "predictors" => roster::in_words(),
             "player" => self.name_of(self.chosen()),
+            "jumps" if self.is_dropped => self.jumps().join("\n"),
             "missing" => self.walker.missing(self.focus).map_or_else(String::new, |what| what.to_string()),
             "cut" if self.secs_cut > 0.0 => {
                 let (shown, whole) = (secs(self.ticks), secs(self.ticks) + self.secs_cut);
@@ -326,7 +327,37 @@ impl Scene for Guess {
     }
 }
 
+/// A step this many times longer than the mean is a jump, not a run.
+const JUMP_TIMES: f64 = 10.0;
+
 impl Guess {
+    /// Returns the jumps within runs, such as respawns that no break marks, as lines of a breaks
+    /// file: seconds, player, reason.
+    fn jumps(&self) -> Vec<String> {
+        let runs =
+            || self.play.players.iter().flat_map(|player| player.runs.iter().map(move |run| (player, run)));
+        let step = |pair: &[Vec2]| pair[0].distance(pair[1]);
+        let steps = || runs().flat_map(|(_, run)| run.truth.windows(2).map(step));
+        let running = steps().sum::<f64>() / steps().count().max(1) as f64;
+        let mut jumps = Vec::new();
+        for (player, run) in runs() {
+            let is_jump = |at: usize| step(&run.truth[at..at + 2]) > JUMP_TIMES * running;
+            let ends = run.truth.len().saturating_sub(1);
+            let mut at = 0;
+            while at < ends {
+                // Between two samples a jump takes several ticks of equal steps.
+                let length = (at..ends).take_while(|at| is_jump(*at)).count();
+                if length > 0 {
+                    let middle = run.first_tick as f64 + at as f64 + 0.5 * length as f64;
+                    let secs = middle * TICK_RATE.step_secs();
+                    jumps.push(format!("{secs:.4},{},teleport", player.name));
+                }
+                at += length.max(1);
+            }
+        }
+        jumps
+    }
+
     fn name_of(&self, player: usize) -> String {
         match self.play.players.get(player) {
             Some(one) if self.is_dropped => one.name.clone(),
@@ -370,6 +401,27 @@ mod tests {
 
     fn number_of(name: &str) -> usize {
         ROSTER.iter().position(|shown| shown.name == name).expect("it is on the roster")
+    }
+
+    #[test]
+    fn jumps_of_a_recording_without_breaks_are_found_and_can_be_cut() {
+        let mut rows = String::from("t,entity,team,x,y\n");
+        for sample in 0..400 {
+            let secs = f64::from(sample) * 0.05;
+            // Ann respawns 60 units away after 10 s.
+            let respawned = if sample >= 200 { 60.0 } else { 0.0 };
+            rows += &format!("{secs},ann,1,{},0\n{secs},bob,2,{},5\n", 4.0 * secs + respawned, 3.0 * secs);
+        }
+        let mut scene = Guess::new(1);
+        let file = File { name: "walk.csv", bytes: rows.as_bytes() };
+        assert_eq!(scene.words("jumps"), "", "the match of bots has none");
+        scene.read(file, None).expect("a recording");
+        let jumps = scene.words("jumps");
+        assert_eq!(jumps.lines().count(), 1, "{jumps}");
+        assert!(jumps.ends_with(",ann,teleport"), "{jumps}");
+        let breaks = format!("t,entity,reason\n{jumps}\n");
+        scene.read(file, Some(File { name: "walk.breaks.csv", bytes: breaks.as_bytes() })).expect("both");
+        assert_eq!(scene.words("jumps"), "", "the run is cut there");
     }
 
     #[test]

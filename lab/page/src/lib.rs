@@ -24,6 +24,7 @@
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 pub mod chart;
+mod flight;
 pub mod guess;
 pub mod live;
 pub mod play;

@@ -218,8 +218,12 @@ mod tests {
             }
             while let Some((_, message)) = up.pop_front_if(|(at, _)| *at <= micros) {
                 match message {
-                    Message::Stream(bytes) => server.handle_stream(link, &bytes, shared),
-                    Message::Datagram(bytes) => server.handle_datagram(link, &bytes, shared),
+                    Message::Stream(bytes) => {
+                        server.handle_stream(link, &bytes, shared);
+                    }
+                    Message::Datagram(bytes) => {
+                        server.handle_datagram(link, &bytes, shared);
+                    }
                 }
             }
             while let Some(bytes) = server.poll_stream(link, shared) {

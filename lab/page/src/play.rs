@@ -1,37 +1,44 @@
 //! Play: drive a tank, a jet car, a boat or a race car over a bad network.
 //!
-//! The server is in this process, but it and the player meet only through a [`RoundTrip`]: the
-//! server plays the inputs that have arrived, and the screen shows the states that have come back.
-//! With compensation the screen also plays the inputs that the server has not seen yet, by the
-//! server's own rules. Bots run at the server without delay: the difference is the cost of lag.
+//! Three programs run side by side: the player's, the server and a rival's. They meet only through
+//! the simulated links of a [`Wire`]: the server plays the inputs that have arrived, and screens
+//! show the states that have come back. Five techniques take parts of the lag back, and each can be
+//! switched off: prediction, reconciliation, interpolation, smoothing, and rewinding for hits.
 
 pub(crate) mod jet_car;
 pub(crate) mod race;
 pub(crate) mod sailing;
 mod tanks;
+mod wire;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
-use fairpath::State;
+use fairpath::motion::MotionKind;
+use fairpath::number::EntityId;
 use fairpath::time::{SharedInstant, Span, TickRate};
+use fairpath::trigger::Trigger;
 use fairpath::vector::{Vec2, Vector};
+use fairpath::{Observation, Owner, State};
 use fairpath_compensate::Simulate;
-use fairpath_games::shared::RoundTrip;
 
 pub(crate) use self::tanks::field;
+use self::wire::{JITTER_MS_MAX, ROUND_TRIP_MS_MAX, Reach, Settings, Shots, VIEWS, Wire};
 use crate::chart::{Chart, Series, Stroke};
 use crate::scene::{Knob, Scene, TICK_RATE, begin};
 
 const KNOBS: &[Knob] = &[
     Knob::choice("game", 4, 0),
     Knob::new("lag", 0.0, ROUND_TRIP_MS_MAX as f64, 10.0, 300.0),
-    Knob::choice("compensation", 2, 0),
+    Knob::new("jitter", 0.0, JITTER_MS_MAX as f64, 5.0, 0.0),
+    Knob::new("loss", 0.0, 50.0, 1.0, 0.0),
+    Knob::choice("prediction", 2, 0),
+    Knob::choice("reconciliation", 2, 1),
+    Knob::choice("interpolation", 2, 1),
+    Knob::choice("smoothing", 2, 1),
+    Knob::choice("rewinding", 2, 1),
     Knob::choice("driver", 2, 0),
 ];
 
-/// The longest round trip. More is not playable.
-const ROUND_TRIP_MS_MAX: i64 = 1000;
 /// The length of the chart: ten seconds.
 const CHART_TICKS: usize = 600;
 
@@ -40,20 +47,32 @@ const CHART_TICKS: usize = 600;
 /// Its frame, in order: seconds; the number of the game; the camera's centre x and y and its width;
 /// x, y and heading of the own thing at the server; the mean error of the screen over ten seconds,
 /// of the own thing and of the others; both errors now; four numbers of the game; wind x and y;
-/// then the number of things to draw, and for each its sprite, x, y, heading, two sizes, team, and
-/// whether it is the own one.
+/// then the number of things on the player's screen, and for each its sprite, x, y, heading, two
+/// sizes, team, and whether it is the own one; then DR vectors of the own thing so far; then the
+/// things of the server's view and of the rival's screen, written in the same way.
 pub struct PlayScene {
     seed: u64,
     game: u32,
     table: Box<dyn AnyLaggedGame>,
     ticks: u64,
     hands: Hands,
-    lag: Span,
-    is_compensated: bool,
+    settings: Settings,
     is_bot: bool,
     own: Vec<f64>,
     others: Vec<f64>,
 }
+
+/// The default link, and everything switched on but prediction.
+const USUAL: Settings = Settings {
+    lag: Span::from_millis(300),
+    jitter: Span::ZERO,
+    loss: 0.0,
+    predicts: false,
+    reconciles: true,
+    interpolates: true,
+    smooths: true,
+    rewinds: true,
+};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hands {
@@ -75,7 +94,7 @@ pub(crate) enum Sprite {
     Boat,
     Buoy,
     Car,
-    Flag,
+    Beam,
 }
 
 #[derive(Clone, Copy)]
@@ -86,12 +105,14 @@ pub(crate) struct Thing {
     /// Two lengths or angles. The sprite decides which.
     pub(crate) sizes: [f64; 2],
     pub(crate) team: u32,
+    /// Tells things of one kind apart, from one state to the next.
+    pub(crate) number: u32,
     pub(crate) is_own: bool,
 }
 
 impl Thing {
     pub(crate) fn new(kind: Sprite, position: Vec2, heading: f64) -> Self {
-        Self { kind, position, heading, sizes: [0.0; 2], team: 0, is_own: false }
+        Self { kind, position, heading, sizes: [0.0; 2], team: 0, number: 0, is_own: false }
     }
 
     pub(crate) fn write(&self, out: &mut Vec<f64>) {
@@ -106,6 +127,12 @@ pub(crate) trait PlayedGame {
     /// The rules that a client can play by itself.
     type Rules: Simulate;
     const TICK_RATE: TickRate;
+    /// Whether a screen may show others in the past. What falls towards the player must not be.
+    const INTERPOLATES: bool = true;
+    /// Whether prediction moves the others too, if they are not interpolated.
+    const PREDICTS_OTHERS: bool = true;
+    /// The largest error that others may have about the own thing: a twentieth of its length.
+    const THRESHOLD: f64 = 0.3;
 
     fn rules(&self) -> Self::Rules;
     fn idle(&self) -> InputOf<Self>;
@@ -115,6 +142,22 @@ pub(crate) trait PlayedGame {
     fn serve(&mut self, input: &InputOf<Self>);
     /// Returns the input of the player in front of this screen.
     fn decide(&mut self, hands: Hands, now: SharedInstant, shown: &StateOf<Self>) -> InputOf<Self>;
+    /// Returns what a bot does that sees the drawn positions. Default: it sees the state.
+    fn aim(&self, _own: &State<Vec2>, _others: &[(u32, Vec2)]) -> Option<InputOf<Self>> {
+        None
+    }
+    /// Returns whether this input fires a beam.
+    fn fires(_input: &InputOf<Self>) -> bool {
+        false
+    }
+    /// Returns what a beam of the own thing reaches.
+    fn reach(&self, _own: &State<Vec2>, _others: &[(u32, Vec2)]) -> Reach {
+        Reach { length: 0.0, is_hit: false }
+    }
+    /// Returns the rival as it is drawn on its own screen.
+    fn rival(&self, _state: &StateOf<Self>) -> Option<Thing> {
+        None
+    }
     /// Returns the state of the player's own thing.
     fn own(state: &StateOf<Self>) -> State<Vec2>;
     /// Returns the positions of all others, by numbers that stay.
@@ -134,13 +177,13 @@ pub(crate) trait PlayedGame {
     }
 }
 
-type StateOf<G> = <<G as PlayedGame>::Rules as Simulate>::State;
-type InputOf<G> = <<G as PlayedGame>::Rules as Simulate>::Input;
+pub(crate) type StateOf<G> = <<G as PlayedGame>::Rules as Simulate>::State;
+pub(crate) type InputOf<G> = <<G as PlayedGame>::Rules as Simulate>::Input;
 
 /// A game behind a lagged link, of any kind.
 trait AnyLaggedGame {
     fn tick(&mut self, hands: Hands, now: SharedInstant);
-    fn set(&mut self, lag: Span, is_compensated: bool);
+    fn set(&mut self, settings: Settings);
     /// Returns the screen's error when the player's input counted: own thing, mean of the others.
     fn apart(&self) -> (f64, f64);
     fn frame(&self, out: &mut Vec<f64>);
@@ -148,44 +191,18 @@ trait AnyLaggedGame {
     fn ground(&self) -> Vec<Vec<Vec2>>;
 }
 
-/// A game and the link to its server.
+/// A game, its three programs, and the owner that would announce the own thing to others.
 struct LaggedGame<G: PlayedGame> {
-    game: G,
-    rules: G::Rules,
-    way: RoundTrip<G::Rules>,
-    lag: Span,
+    wire: Wire<G>,
     ticks: i64,
-    /// What the screen showed, until the server has seen the player's input of then.
-    shown: VecDeque<PendingComparison>,
-    apart: (f64, f64),
-}
-
-/// What a screen showed, and when the input that answers it arrives at the server.
-struct PendingComparison {
-    counts_at: SharedInstant,
-    own: Vec2,
-    others: Vec<(u32, Vec2)>,
+    owner: Owner<Vec2>,
+    vectors: u64,
 }
 
 impl<G: PlayedGame> LaggedGame<G> {
-    fn new(game: G) -> Self {
-        let round_trip = Span::from_millis(ROUND_TRIP_MS_MAX);
-        let way = RoundTrip::new(round_trip, false, G::TICK_RATE, game.idle(), game.truth(), G::own);
-        let shown = VecDeque::new();
-        Self { rules: game.rules(), game, way, lag: round_trip, ticks: 0, shown, apart: (0.0, 0.0) }
-    }
-
-    /// Compares what was shown with the server's state when it counts, half a round trip later.
-    fn compare(&mut self, now: SharedInstant) {
-        let own = self.way.drawn_own().position;
-        let others = self.game.others(self.way.shown());
-        self.shown.push_back(PendingComparison { counts_at: now + self.lag.scaled(0.5), own, others });
-        while let Some(shown) = self.shown.pop_front_if(|shown| shown.counts_at <= now) {
-            let truth = self.game.truth();
-            let there = self.game.others(&truth);
-            let mean = mean_distance(&shown.others, &there);
-            self.apart = (shown.own.distance(G::own(&truth).position), mean);
-        }
+    fn new(game: G, settings: Settings, seed: u64) -> Self {
+        let owner = Owner::new(EntityId(0), Trigger::within(G::THRESHOLD)).with_model(MotionKind::Circular);
+        Self { wire: Wire::new(game, settings, seed), ticks: 0, owner, vectors: 0 }
     }
 }
 
@@ -210,80 +227,80 @@ impl<G: PlayedGame> AnyLaggedGame for LaggedGame<G> {
     fn tick(&mut self, hands: Hands, now: SharedInstant) {
         while SharedInstant::ZERO + G::TICK_RATE.begin(self.ticks + 1) <= now {
             self.ticks += 1;
+            self.wire.tick(hands);
+            let own = G::own(&self.wire.game().truth());
             let at = SharedInstant::ZERO + G::TICK_RATE.begin(self.ticks);
-            let Self { game, rules, way, .. } = self;
-            let input = game.decide(hands, at, way.shown());
-            way.tick(rules, at, input, |received| {
-                game.serve(received);
-                game.truth()
-            });
-            self.compare(at);
+            let export = self.owner.observe(Observation::Moved(own), at).expect("the game is finite");
+            self.vectors += u64::from(export.is_some());
         }
     }
 
-    fn set(&mut self, lag: Span, is_compensated: bool) {
-        self.lag = lag;
-        self.shown.clear();
-        self.way.set_round_trip(lag);
-        self.way.set_compensates(is_compensated);
+    fn set(&mut self, settings: Settings) {
+        self.wire.set(settings);
     }
 
     fn apart(&self) -> (f64, f64) {
-        self.apart
+        self.wire.apart()
     }
 
     fn frame(&self, out: &mut Vec<f64>) {
-        let (middle, width) = self.game.camera(self.way.drawn_own());
-        let truth = G::own(&self.game.truth());
+        let game = self.wire.game();
+        let (middle, width) = game.camera(self.wire.own());
+        let truth = G::own(&game.truth());
         out.extend([middle.x, middle.y, width]);
         out.extend([truth.position.x, truth.position.y, truth.orientation]);
     }
 
     fn things(&self, out: &mut Vec<f64>) {
-        let shown = self.way.shown();
-        let wind = self.game.wind(shown);
-        out.extend(self.game.status(shown));
-        out.extend([wind.x, wind.y]);
-        let things = self.game.things(shown, self.way.drawn_own());
-        out.push(things.len() as f64);
-        things.iter().for_each(|thing| thing.write(out));
+        let (game, shown) = (self.wire.game(), self.wire.shown());
+        let wind = game.wind(shown);
+        let Shots { fired, seen, counted } = self.wire.shots();
+        let [status @ .., last] = game.status(shown);
+        let shots = [fired, seen, counted].map(f64::from);
+        out.extend(if fired > 0 { shots } else { status });
+        out.extend([last, wind.x, wind.y]);
+        for view in 0..VIEWS {
+            if view == 1 {
+                out.push(self.vectors as f64);
+            }
+            let things = self.wire.things(view);
+            out.push(things.len() as f64);
+            things.iter().for_each(|thing| thing.write(out));
+        }
     }
 
     fn ground(&self) -> Vec<Vec<Vec2>> {
-        self.game.ground()
+        self.wire.game().ground()
     }
 }
 
-fn table(game: u32, seed: u64) -> Box<dyn AnyLaggedGame> {
+fn table(game: u32, settings: Settings, seed: u64) -> Box<dyn AnyLaggedGame> {
     match game {
-        0 => Box::new(LaggedGame::new(tanks::TanksGame::new(seed))),
-        1 => Box::new(LaggedGame::new(jet_car::JetCarGame::new(seed))),
-        2 => Box::new(LaggedGame::new(sailing::SailingGame::new(seed))),
-        _ => Box::new(LaggedGame::new(race::RaceGame::new(seed))),
+        0 => Box::new(LaggedGame::new(tanks::TanksGame::new(seed), settings, seed)),
+        1 => Box::new(LaggedGame::new(jet_car::JetCarGame::new(seed), settings, seed)),
+        2 => Box::new(LaggedGame::new(sailing::SailingGame::new(seed), settings, seed)),
+        _ => Box::new(LaggedGame::new(race::RaceGame::new(seed), settings, seed)),
     }
 }
 
 impl PlayScene {
-    /// Creates the scene with tanks, a round trip of 300 ms, and no compensation.
+    /// Creates the scene with a tank, a round trip of 300 ms, and no prediction.
     pub fn new(seed: u64) -> Self {
-        let mut play = Self {
+        Self {
             seed,
             game: 0,
-            table: table(0, seed),
+            table: table(0, USUAL, seed),
             ticks: 0,
             hands: Hands::default(),
-            lag: Span::from_millis(300),
-            is_compensated: false,
+            settings: USUAL,
             is_bot: false,
             own: Vec::new(),
             others: Vec::new(),
-        };
-        play.apply();
-        play
+        }
     }
 
     fn apply(&mut self) {
-        self.table.set(self.lag, self.is_compensated);
+        self.table.set(self.settings);
         self.own.clear();
         self.others.clear();
     }
@@ -295,15 +312,22 @@ impl Scene for PlayScene {
     }
 
     fn turn(&mut self, knob: &str, value: f64) {
+        let is_on = value > 0.0;
         match knob {
             "game" => {
                 self.game = value as u32;
-                self.table = table(self.game, self.seed);
+                self.table = table(self.game, self.settings, self.seed);
                 self.ticks = 0;
             }
-            "lag" => self.lag = Span::from_millis(value as i64),
-            "compensation" => self.is_compensated = value > 0.0,
-            "driver" => self.is_bot = value > 0.0,
+            "lag" => self.settings.lag = Span::from_millis(value as i64),
+            "jitter" => self.settings.jitter = Span::from_millis(value as i64),
+            "loss" => self.settings.loss = value / 100.0,
+            "prediction" => self.settings.predicts = is_on,
+            "reconciliation" => self.settings.reconciles = is_on,
+            "interpolation" => self.settings.interpolates = is_on,
+            "smoothing" => self.settings.smooths = is_on,
+            "rewinding" => self.settings.rewinds = is_on,
+            "driver" => self.is_bot = is_on,
             _ => return,
         }
         self.apply();
@@ -392,16 +416,117 @@ mod tests {
     }
 
     #[test]
-    fn compensation_shows_the_own_thing_where_it_is_going_to_be_and_lag_does_not() {
+    fn prediction_shows_the_own_thing_where_it_is_going_to_be_and_lag_does_not() {
         for game in 0..4 {
             let common = [("game", f64::from(game)), ("driver", 1.0), ("lag", 400.0)];
             let late = played(&common, 15);
-            let helped = played(&[&common[..], &[("compensation", 1.0)]].concat(), 15);
+            let helped = played(&[&common[..], &[("prediction", 1.0)]].concat(), 15);
             let prompt = played(&[&common[..], &[("lag", 0.0)]].concat(), 15);
             assert!(mean(&prompt.own) < 1e-9, "game {game}: without lag the screen is the server");
             let (late, helped) = (mean(&late.own), mean(&helped.own));
             assert!(late > 0.5 && helped < 0.2 * late, "game {game}: {helped} instead of {late}");
         }
+    }
+
+    /// Returns the own x on the screen.
+    fn drawn(play: &PlayScene) -> f64 {
+        let mut frame = Vec::new();
+        play.frame(&mut frame);
+        let count = frame[18] as usize;
+        let own = (0..count).map(|thing| &frame[19 + 8 * thing..]).find(|thing| thing[7] > 0.0);
+        own.expect("it is drawn")[1]
+    }
+
+    /// Returns after how many ticks of full throttle the own tank moves on the screen.
+    fn answers_after(turns: &[(&str, f64)]) -> u32 {
+        let mut play = played(turns, 2);
+        let before = drawn(&play);
+        play.steer(0.0, 1.0, false);
+        (1..=120)
+            .find(|_| {
+                play.tick();
+                (drawn(&play) - before).abs() > 1e-9
+            })
+            .expect("it moves within two seconds")
+    }
+
+    #[test]
+    fn without_prediction_the_screen_answers_a_round_trip_later_and_with_it_at_once() {
+        let late = answers_after(&[("lag", 300.0)]);
+        assert!((18 - 2..=18 + 2).contains(&late), "300 ms are 18 ticks: {late}");
+        assert_eq!(answers_after(&[("lag", 300.0), ("prediction", 1.0)]), 1);
+    }
+
+    #[test]
+    fn without_reconciliation_the_screen_and_the_server_part() {
+        let turns = [("lag", 200.0), ("jitter", 50.0), ("prediction", 1.0), ("driver", 1.0)];
+        let apart = |reconciliation| {
+            let play = played(&[&turns[..], &[("reconciliation", reconciliation)]].concat(), 30);
+            mean(&play.own)
+        };
+        let (on, off) = (apart(1.0), apart(0.0));
+        assert!(off > 0.5 && off > 3.0 * on, "{on} on and {off} off");
+    }
+
+    /// Returns the largest jump of the rival on the screen from one tick to the next.
+    fn rival_jumps(turns: &[(&str, f64)]) -> f64 {
+        let mut play = played(turns, 3);
+        let place = |play: &PlayScene| {
+            let mut frame = Vec::new();
+            play.frame(&mut frame);
+            let rival =
+                (0..frame[18] as usize).map(|thing| &frame[19 + 8 * thing..]).find(|one| one[7] == 0.0);
+            rival.map(|one| Vec2::new(one[1], one[2])).expect("the rival is drawn")
+        };
+        let (mut last, mut worst) = (place(&play), 0.0);
+        for _ in 0..600 {
+            play.tick();
+            let next = place(&play);
+            worst = f64::max(worst, last.distance(next));
+            last = next;
+        }
+        worst
+    }
+
+    #[test]
+    fn without_interpolation_the_rival_jumps() {
+        let (on, off) = (rival_jumps(&[]), rival_jumps(&[("interpolation", 0.0)]));
+        // At 25 units a second a tank moves 0.42 in a tick, and 1.25 between two states.
+        assert!(on < 0.5 && off > 1.0, "{on} on and {off} off");
+    }
+
+    #[test]
+    fn without_smoothing_corrections_are_jumps() {
+        let jump = |smoothing| {
+            let turns = [("lag", 300.0), ("jitter", 100.0), ("prediction", 1.0), ("smoothing", smoothing)];
+            let mut play = played(&turns, 2);
+            play.steer(0.0, 1.0, false);
+            let (mut last, mut worst) = (drawn(&play), 0.0);
+            for tick in 0..600 {
+                play.steer(f64::from(tick / 20 % 2) * 2.0 - 1.0, 1.0, false);
+                play.tick();
+                let next = drawn(&play);
+                worst = f64::max(worst, (next - last).abs());
+                last = next;
+            }
+            worst
+        };
+        let (on, off) = (jump(1.0), jump(0.0));
+        assert!(off > 1.3 * on, "{on} on and {off} off");
+    }
+
+    #[test]
+    fn rewinding_makes_hits_on_the_screen_count() {
+        let counted = |rewinding| {
+            let turns = [("lag", 300.0), ("prediction", 1.0), ("driver", 1.0), ("rewinding", rewinding)];
+            let mut frame = Vec::new();
+            played(&turns, 60).frame(&mut frame);
+            let [fired, seen, counted] = [frame[12], frame[13], frame[14]];
+            assert!(fired >= 10.0 && seen >= 10.0, "{fired} shots, {seen} hits on the screen");
+            counted / seen
+        };
+        let (on, off) = (counted(1.0), counted(0.0));
+        assert!(on > 0.9 && off < 0.7 * on, "{on} of the hits count, and {off} without");
     }
 
     #[test]

@@ -45,13 +45,16 @@ impl RecordingEvaluation {
     }
 
     /// Returns the score of a predictor: the mean error at each horizon, the share of hits in per
-    /// cent, packets per player and second. `None` if it needs more data.
+    /// cent, packets per player and second, then the mean error of each scored player at the last
+    /// horizon. `None` if it needs more data.
     pub fn score(&self, number: usize) -> Option<Vec<f64>> {
         let mut predictor = all().get(number)?.make(&self.stage);
         let players = score(&self.play, predictor.as_mut(), &self.question).ok()?;
         let summary = Summary::of(&players);
         let means = summary.horizons.iter().map(|horizon| horizon.mean);
-        Some(means.chain([summary.hits_total, summary.packets_per_sec]).collect())
+        let players = summary.horizons.iter().last().into_iter().flat_map(|last| &last.player_means);
+        let players = players.copied().filter(|mean| mean.is_finite());
+        Some(means.chain([summary.hits_total, summary.packets_per_sec]).chain(players).collect())
     }
 }
 

@@ -22,6 +22,7 @@ use fairpath_sim::{LinkConfig, Loss, SimClock};
 
 use self::viewer::{KINDS, Viewer, WAYS};
 use crate::chart::{Chart, Series, Stroke};
+use crate::flight::Flights;
 use crate::scene::{Knob, Scene, TICK_RATE, begin, dice};
 
 /// The ways of placing, as the knob counts them.
@@ -35,7 +36,8 @@ const KNOBS: &[Knob] = &[
     Knob::new("near", 0.0, 1000.0, 10.0, 200.0),
     Knob::new("middle", 0.0, 1000.0, 10.0, 500.0),
     Knob::new("far", 0.0, 1000.0, 10.0, 800.0),
-    Knob::new("jitter", 0.0, 300.0, 10.0, 0.0),
+    Knob::new("jitter", 0.0, 300.0, 10.0, 60.0),
+    Knob::new("back", 0.0, 500.0, 10.0, 200.0),
     Knob::new("loss", 0.0, 50.0, 1.0, 0.0),
     Knob::new("threshold", 0.1, 3.0, 0.1, 0.3),
     Knob::choice("model", 2, 1),
@@ -54,7 +56,9 @@ const CHART_TICKS: usize = 12 * 60;
 /// DR vectors so far; the placement shown; then for each screen x, y, heading and whether there is
 /// anything to see, the error now, and for each placement the mean error, the mean before export
 /// error and the mean after export error; then how many points a trail has, and the trails of the
-/// truth, of the export and of each screen as x, y; then how many DR vectors are marked, as x, y.
+/// truth, of the export and of each screen as x, y; then how many DR vectors are marked, as x, y;
+/// then how many messages are under way, and for each its screen, progress from 0 to 1, whether it
+/// is a receipt (never here), and whether it gets lost.
 pub struct Screens {
     seed: u64,
     game: Match,
@@ -64,7 +68,9 @@ pub struct Screens {
     threshold: f64,
     model: MotionKind,
     link: LinkConfig,
-    star: Star<Vec2>,
+    star: Star<Vec2, Flights>,
+    /// How much longer than there the way back takes: hop placement believes both are the same.
+    back: Span,
     viewers: [Viewer; SCREENS],
     placement: usize,
     trails: [VecDeque<Vec2>; 2 + SCREENS],
@@ -78,7 +84,8 @@ impl Screens {
         let game = Match::of_scripts(TanksConfig::lone_tank(), &Script::random(dice(seed, 0)), seed)
             .expect("the configuration for a lone tank is sound");
         let config = DispatcherConfig::as_in_the_papers();
-        let mut star = Star::new(config, Box::new(Broadcast), dice(seed, 0), begin(0));
+        let flights = Flights::new(vec![Span::ZERO; SCREENS]);
+        let mut star = Star::new(config, Box::new(Broadcast), dice(seed, 0), begin(0)).watched_by(flights);
         let viewers = [(0, 200), (1, 500), (2, 800)].map(|(number, delay_ms)| {
             let viewer = Viewer::new(ReceiverId(number), Span::from_millis(delay_ms));
             let mut random = dice(seed, 1 + u64::from(number));
@@ -88,7 +95,7 @@ impl Screens {
             viewer
         });
         let (threshold, model) = (0.3, MotionKind::Circular);
-        Self {
+        let mut screens = Self {
             seed,
             game,
             motion: 0,
@@ -96,14 +103,17 @@ impl Screens {
             owner: Owner::new(TANK, Trigger::within(threshold)).with_model(model),
             threshold,
             model,
-            link: LinkConfig::default(),
+            link: LinkConfig::default().jitter_uniform(Span::from_millis(60)),
             star,
+            back: Span::from_millis(200),
             viewers,
             placement: 0,
             trails: Default::default(),
             marks: VecDeque::new(),
             errors: Default::default(),
-        }
+        };
+        screens.change_links();
+        screens
     }
 
     /// Another owner goes on from what the last one exported: receivers follow that.
@@ -118,9 +128,11 @@ impl Screens {
 
     fn change_links(&mut self) {
         for viewer in &self.viewers {
-            let link = self.link.clone().delay(viewer.delay);
-            self.star.reconfigure(viewer.id, &link, &link);
+            let there = self.link.clone().delay(viewer.delay);
+            let back = self.link.clone().delay(viewer.delay + self.back);
+            self.star.reconfigure(viewer.id, &there, &back);
         }
+        self.star.watch.delays = self.viewers.iter().map(|viewer| viewer.delay).collect();
         self.measure_anew();
     }
 
@@ -156,6 +168,7 @@ impl Screens {
         remember(truths, truth, TRAIL_TICKS);
         remember(exports, exported.position_at(now), TRAIL_TICKS);
         self.star.run_until(now);
+        self.star.watch.settle(now);
         for ((viewer, trail), errors) in self.viewers.iter_mut().zip(placed).zip(&mut self.errors) {
             viewer.look(&mut self.star, now, truth, &exported);
             let shown = viewer.placed(self.placement).map_or(truth, |state| state.position);
@@ -196,6 +209,10 @@ impl Scene for Screens {
             }
             "jitter" => {
                 self.link = self.link.clone().jitter_uniform(span());
+                self.change_links();
+            }
+            "back" => {
+                self.back = span();
                 self.change_links();
             }
             "loss" => {
@@ -248,6 +265,8 @@ impl Scene for Screens {
         let recent = || self.marks.iter().filter(|(at, _)| now - *at <= TICK_RATE.begin(TRAIL_TICKS as i64));
         out.push(recent().count() as f64);
         out.extend(recent().flat_map(|(_, point)| [point.x, point.y]));
+        out.push(self.star.watch.at(now).count() as f64);
+        self.star.watch.at(now).for_each(|flight| flight.write(now, out));
     }
 
     fn chart(&self, _number: u32) -> Option<Chart> {
@@ -297,6 +316,13 @@ mod tests {
             assert_eq!(global.after.mean(), 0.0);
             assert!(local.after.mean() > 1.0 && global.error.mean() < 0.5 * local.error.mean());
         }
+    }
+
+    #[test]
+    fn on_the_default_link_the_three_kinds_of_placement_differ() {
+        let scene = played(&[], 120);
+        let [local, hop, global, _] = scene.viewers[2].measured().map(|one| one.error.mean());
+        assert!(global < 0.8 * hop && hop < 0.8 * local, "local {local}, hop {hop}, global {global}");
     }
 
     #[test]

@@ -222,8 +222,8 @@ impl Scene for Told {
         out.push(lanes.iter().map(|lane| lane.flights(now).count()).sum::<usize>() as f64);
         for (number, lane) in lanes.iter().enumerate() {
             for flight in lane.flights(now) {
-                out.extend([number as f64, flight.receiver as f64, flight.progress(now)]);
-                out.extend([flight.is_receipt, flight.is_lost].map(|is| f64::from(u8::from(is))));
+                out.push(number as f64);
+                flight.write(now, out);
             }
         }
     }
@@ -265,6 +265,7 @@ mod tests {
     use fairpath_experiments::fairness::run::{Setup, run};
     use fairpath_experiments::fairness::{Jitter, LabScheduler, Receiver, Trial};
     use fairpath_experiments::truth::Truth;
+    use fairpath_sim::Digest;
 
     fn played(turns: &[(&str, f64)], secs: u64) -> Told {
         let mut scene = Told::new(1);
@@ -317,6 +318,39 @@ mod tests {
         let mut straight = played(&[], 10);
         (0..2).for_each(|_| straight.tick());
         assert_eq!(digest(&turned), digest(&straight));
+    }
+
+    /// The page shows mean and interval of 32 heats; each is the laboratory's own run of that seed.
+    #[test]
+    fn the_heats_of_32_seeds_are_the_laboratorys() {
+        let contenders = [LabScheduler::EVERY_NTH, LabScheduler::DETERMINISTIC, LabScheduler::ERROR_INDEX];
+        let [mut ours, mut theirs] = [Digest::new(), Digest::new()];
+        // Sums of floats in another order differ in their last bits, and nothing else may.
+        let write = |digest: &mut Digest, copies: &[u64], errors: &[f64]| {
+            for copies in copies {
+                digest.u64(*copies);
+            }
+            for error in errors {
+                digest.u64((1e6 * error).round() as u64);
+            }
+        };
+        for seed in 1..=32 {
+            let mut scene = Told::new(seed);
+            (0..HEAT_TICKS).for_each(|_| scene.tick());
+            let dice = Random::from_seed(seed);
+            let length = TICK_RATE.begin(HEAT_TICKS.cast_signed());
+            let truth = Truth::scripted(&Script::random(dice.clone()), dice.fork(0).bits(), length);
+            for (lane, contender) in scene.heat.lanes.iter().zip(contenders) {
+                let delays = [200, 500, 800].map(Span::from_millis);
+                let receivers = Receiver::all_at(&delays, Jitter::Uniform(Span::ZERO));
+                let setup: Setup = Trial::new(contender, receivers).setup();
+                let expected = run(&truth, &setup, contender.build(3, 1.0), &dice.fork(1 << 32));
+                let last: Vec<f64> = expected.errors.iter().map(|errors| errors[errors.len() - 1]).collect();
+                write(&mut ours, &lane.copies(), &lane.errors());
+                write(&mut theirs, &expected.vectors, &last);
+            }
+        }
+        assert_eq!(ours, theirs);
     }
 
     #[test]

@@ -10,42 +10,46 @@ const [NOT_ASKED, ANSWERS] = [0, 1];
 // The distance within which a click counts, in pixels of the page.
 const NEAR_A_LINE = 12;
 const NEAR_A_PLAYER = 28;
+// A DR vector about one player, with the headers of UDP and IP.
+const VECTOR_BYTES = 50;
 const WHICH_FILES = "CSV or .csv.gz: t, entity, team, x, y; with its .breaks.csv. Or what `fairpath serve --keep` saved. Or drop them onto the page.";
 
 export const html = `
 <h1>Guess the future</h1>
-<p class="look">Each fan of coloured lines shows where the predictors expect a player to go. The heavy line shows where the player went. Click a line to see why it was wrong.</p>
+<p class="look">A match of bots in Ethereal, a small team shooter; drop a recording of your own game onto it. Each coloured line is where a <dfn tabindex="0" data-def="A rule that says where a player will be, from what is known now.">predictor</dfn> expects a player to go in the next <span class="ahead"></span> s, the heavy line is where it went. Click a line to see why it was wrong.</p>
 <p class="verdict"></p>
 <div class="scene wide">
   <div class="stage">
-    <canvas class="field guess" role="img" aria-label="Players from above, with predictions fanned out ahead of them" tabindex="0"></canvas>
+    <canvas class="field guess" role="img" aria-label="Players from above, with predictions fanned out ahead of them. Left and right choose a player, up and down a predictor" tabindex="0"></canvas>
+    <div class="transport" role="group" aria-label="Time"></div>
     <div class="timeline"></div>
-    <div class="panel why"><h2>Why did this one fail?</h2><div class="reasons" aria-live="polite"></div></div>
-    <div class="charts"><figure><figcaption><b>Mean error</b> up to each moment, as far ahead as chosen</figcaption><canvas class="chart"></canvas></figure></div>
-    <details>
-      <summary>What am I looking at?</summary>
-      <p>Bots play a small team shooter, Ethereal: circles against squares. Sixty times a second each predictor says where every player will be in 0.3 to 2.1 seconds, from
-      what was known at that moment and nothing else. A better prediction means fewer packets, and a lost packet matters less.</p>
-      <p><b>Your own recording</b>: drop a CSV file with the columns t, entity, team, x, y (seconds, metres) onto the page, or choose one; plain or gzipped, and with its <code>.breaks.csv</code> (t, entity, reason) where players
-      respawn or teleport. A trace that <code>fairpath record</code> or <code>fairpath serve --keep</code> wrote as CSV is shown too: the truth, or where the server placed everybody. It stays in this browser. Predictors that need walls or key presses are left out.</p>
-      <dl>
-        <dt>Predictors</dt><dd>tick the predictors you want in the table. A predictor that is added later first replays everything before, which takes a moment for a long recording. One more, the trend line, needs laps on a track: <code>fairpath lab run trend-line</code>.</dd>
-        <dt>Mean error</dt><dd>the distance between where a player was expected and where it was.</dd>
-        <dt>Hits</dt><dd>predictions that were close enough: within the distance a player runs in an eighth of a second.</dd>
-        <dt>Packets</dt><dd>a prediction holds until it is off by more than the hit radius; then a packet is needed.</dd>
-        <dt>Speed and direction</dt><dd>the two parts of an error: how much longer or shorter the path was than predicted, and the angle between the two paths. Their squares add up.</dd>
-      </dl>
-    </details>
+    <div class="legend"><span><i style="--c: var(--ink)"></i>where the player went</span><span>circles against squares</span><span class="meter"></span></div>
+    <div class="charts strips"><div class="panel why" tabindex="0" role="region" aria-label="Why did this one fail?"><h2>Why did this one fail?</h2><div class="reasons" aria-live="polite"></div></div>
+    <figure><figcaption><b>Mean error</b> up to each moment, as far ahead as chosen</figcaption><canvas class="chart" role="img"></canvas></figure></div>
   </div>
   <div class="side">
     <div class="controls"></div>
     <div class="panel">
       <h2>So far</h2>
-      <div class="scroll"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="Corrections that a sender would have to send, per player">Packets per s</th></tr></thead><tbody></tbody></table></div>
+      <div class="scroll" tabindex="0" role="region" aria-label="Scores of the predictors"><table class="scores"><thead><tr><th>Predictor</th><th title="How far predictions were off on average, so far ahead as chosen">Mean error</th><th title="How many predictions were within the hit radius">Hits</th><th title="Corrections that a sender would have to send, per player">Packets per s</th></tr></thead><tbody></tbody></table></div>
       <p class="quiet counting" style="margin: .5rem 0 0"></p>
     </div>
   </div>
-</div>`;
+</div>
+<details>
+  <summary>What am I looking at?</summary>
+  <p>Bots play a small team shooter, Ethereal: circles against squares. Sixty times a second each predictor says where every player will be in 0.3 to 2.1 seconds, from
+  what was known at that moment and nothing else. A better prediction means fewer packets, and a lost packet matters less. People move otherwise than bots: judge by a recording of your own game.</p>
+  <p><b>Your own recording</b>: drop a CSV file with the columns t, entity, team, x, y (seconds, metres) onto the page, or choose one; plain or gzipped, and with its <code>.breaks.csv</code> (t, entity, reason) where players
+  respawn or teleport. A trace that <code>fairpath record</code> or <code>fairpath serve --keep</code> wrote as CSV is shown too: the truth, or where the server placed everybody. It stays in this browser. Predictors that need walls or key presses are left out.</p>
+  <dl>
+    <dt>Predictors</dt><dd>tick the predictors you want in the table. A predictor that is added later first replays everything before, which takes a moment for a long recording. One more, the trend line, needs laps on a track: <code>fairpath lab run trend-line</code>.</dd>
+    <dt>Mean error</dt><dd>the distance between where a player was expected and where it was.</dd>
+    <dt>Hits</dt><dd>predictions that were close enough: within the distance a player runs in an eighth of a second.</dd>
+    <dt>Packets</dt><dd>a prediction holds until it is off by more than the hit radius; then a packet is needed.</dd>
+    <dt>Speed and direction</dt><dd>the two parts of an error: how much longer or shorter the path was than predicted, and the angle between the two paths. Their squares add up.</dd>
+  </dl>
+</details>`;
 
 export const controls = [
   {
@@ -53,6 +57,11 @@ export const controls = [
     controls: [
       { knob: "horizon", label: "How far ahead", unit: "s", shown: (value) => value.toFixed(1) },
       { knob: "player", label: "Player looked at", explain: "Or click one" },
+    ],
+  },
+  {
+    title: "The match",
+    controls: [
       { knob: "players", label: "Players on each side", explain: "A new match is played for it" },
     ],
   },
@@ -89,12 +98,13 @@ export class View {
     this.verdict = find(".verdict");
     this.reasons = find(".reasons");
     this.counting = find(".counting");
+    this.ahead = find(".ahead");
     this.camera = new Camera(100, 60);
     this.slow = 0;
     this.walls = [];
     this.predictors = show.stage.words("predictors").split("\n").map((line) => {
-      const [name, words, hue, stroke] = line.split("\t");
-      return { name, words, hue: HUES[Number(hue)], stroke: Number(stroke) };
+      const [name, words, hue, stroke, title] = line.split("\t");
+      return { name, title, words, hue: HUES[Number(hue)], stroke: Number(stroke) };
     });
     this.makeTable(find("tbody"));
     this.makeTimeline(find(".timeline"));
@@ -107,10 +117,10 @@ export class View {
   // A row for each predictor: a box to ask it, the line it is drawn with, and how it fares.
   makeTable(body) {
     const knob = this.show.controls.knobs.get("predictors");
-    this.rows = this.predictors.map(({ name, words, hue, stroke }, number) => {
+    this.rows = this.predictors.map(({ name, title, words, hue, stroke }, number) => {
       const row = element("tr");
-      row.innerHTML = `<td title="${words}"><label><input type="checkbox" name="predictors" value="${2 ** number}"><svg width="28" height="10" aria-hidden="true"><line x1="1" x2="27" y1="5" y2="5" style="stroke: var(--${hue})" stroke-width="3" stroke-dasharray="${dashes(stroke).join(" ")}"></line></svg></label>
-        <button class="plain" name="focus" value="${number}" aria-label="${name}: why?">${name}</button><small>${words}</small></td><td></td><td></td><td></td>`;
+      row.innerHTML = `<td title="${words}"><label><input type="checkbox" name="predictors" value="${2 ** number}" aria-label="Ask ${title} (${name})"><svg width="28" height="10" aria-hidden="true"><line x1="1" x2="27" y1="5" y2="5" style="stroke: var(--${hue})" stroke-width="3" stroke-dasharray="${dashes(stroke).join(" ")}"></line></svg></label>
+        <button class="plain" name="focus" value="${number}" aria-label="${title} ${name}: why?">${title} <span class="lit-name">${name}</span></button><small>${words}</small></td><td></td><td></td><td></td>`;
       row.querySelector("input").addEventListener("change", (event) => this.ask(number, event.target.checked));
       row.querySelector("button").addEventListener("click", () => this.focusOn(number));
       body.append(row);
@@ -175,6 +185,8 @@ export class View {
     const input = panel.querySelector("input");
     this.fileSays = panel.querySelector("small");
     this.fileSays.textContent = WHICH_FILES;
+    this.ask0 = element("div", "buttons");
+    panel.append(this.ask0);
     input.addEventListener("change", () => this.readFiles([...input.files]));
     place.append(panel);
     onDrop(this.show.main, (files) => this.readFiles(files));
@@ -188,6 +200,8 @@ export class View {
       const breaks = found.breaks && (await open(found.breaks));
       const wrong = this.show.stage.read(name, bytes, breaks?.name ?? "", breaks?.bytes);
       if (wrong) throw new Error(wrong);
+      this.kept = { name, bytes, breaks };
+      this.offerCuts();
       this.fileSays.textContent = `${found.file.name} is shown${breaks ? `, cut by ${found.breaks.name}` : ""}. ${this.show.stage.words("cut")}`;
       this.fileSays.classList.remove("failed");
       this.readGround();
@@ -197,6 +211,46 @@ export class View {
       this.fileSays.classList.add("failed");
     }
     this.slow = 0;
+  }
+
+  // A recording without breaks may jump where players respawn: the reader is asked instead of a wrong score shown.
+  offerCuts() {
+    this.ask0.replaceChildren();
+    const jumps = this.kept.breaks ? "" : this.show.stage.words("jumps");
+    if (!jumps) return;
+    const count = jumps.split("\n").length;
+    const says = element("span");
+    says.textContent = `Players jump ${count} ${count === 1 ? "time" : "times"}, farther than they can run.`;
+    const cut = element("button");
+    Object.assign(cut, { type: "button", textContent: "Cut there?" });
+    cut.addEventListener("click", () => {
+      const bytes = new TextEncoder().encode(`t,entity,reason\n${jumps}\n`);
+      const { name } = this.kept;
+      this.kept.breaks = { name: "jumps.breaks.csv", bytes };
+      const wrong = this.show.stage.read(name, this.kept.bytes, this.kept.breaks.name, bytes);
+      this.fileSays.textContent = wrong ?? `${name} is shown, cut at ${count} jumps.`;
+      this.ask0.replaceChildren();
+      this.readGround();
+      this.readLength();
+      this.slow = 0;
+    });
+    this.ask0.append(says, cut);
+  }
+
+  // The moments of the recording, for the controls of time.
+  get timeline() {
+    const at = this.show.controls.knobs.get("at");
+    const now = this.frame?.seconds ?? 0;
+    return { now, end: at.high, seek: (seconds) => this.show.controls.set("at", Number(Math.min(at.high, Math.max(0, seconds)).toFixed(3))) };
+  }
+
+  // All players to one other, by the predictor that is explained.
+  traffic() {
+    const { frame } = this;
+    const focus = frame?.predictors[frame.focus];
+    if (!focus || focus.standing !== ANSWERS) return undefined;
+    const things = frame.players.length;
+    return { rate: VECTOR_BYTES * focus.packets * things, bytesEach: VECTOR_BYTES, things };
   }
 
   turned(knob) {
@@ -209,9 +263,12 @@ export class View {
 
   // Another match: the scene was made anew.
   begin() {
+    // Other dice keep the reader's recording.
+    const { name, bytes, breaks } = this.kept ?? {};
+    if (name) this.show.stage.read(name, bytes, breaks?.name ?? "", breaks?.bytes);
+    else this.fileSays.textContent = WHICH_FILES;
     this.readGround();
     this.readLength();
-    this.fileSays.textContent = WHICH_FILES;
   }
 
   readGround() {
@@ -232,6 +289,9 @@ export class View {
     if (!this.slider.matches(":active")) at.reflect(frame.seconds);
     this.fillTable(frame);
     this.explain();
+    const known = frame.predictors.filter((one) => one.standing === ANSWERS);
+    this.chart.setAttribute("aria-label", `Mean error now: ${known.map((one) => `${this.predictors[one.number].title} ${one.mean.toFixed(1)}`).join(", ")}`);
+    this.ahead.textContent = (0.3 * (frame.horizon + 1)).toFixed(1);
     chart(this.show.stage, 0, this.chart);
   }
 
@@ -271,7 +331,7 @@ export class View {
     const best = able.reduce((one, other) => (other.mean < (one?.mean ?? Infinity) ? other : one), undefined);
     if (!best || best.mean === 0) return (this.verdict.textContent = "");
     const compared = best !== line && line.standing === ANSWERS ? `: ${((100 * best.mean) / line.mean).toFixed(0)} % of what a straight line is` : "";
-    this.verdict.innerHTML = `${(0.3 * (horizon + 1)).toFixed(1)} s ahead, <b>${this.predictors[best.number].name}</b> has an error of <b>${best.mean.toFixed(1)}</b> ${this.unit} on average${compared}.`;
+    this.verdict.innerHTML = `${(0.3 * (horizon + 1)).toFixed(1)} s ahead, <b>${this.predictors[best.number].title}</b> (${this.predictors[best.number].name}) has an error of <b>${best.mean.toFixed(1)}</b> ${this.unit} on average${compared}.`;
   }
 
   drawField(frame) {
@@ -337,7 +397,7 @@ export class View {
     if (answer) {
       const expected = answer.places.subarray(upTo - 2, upTo);
       camera.arrow(context, ...there, ...expected, colour(this.predictors[frame.focus].hue));
-      camera.label(context, ...expected, this.predictors[frame.focus].name, colour("ink"), [0, 16]);
+      camera.label(context, ...expected, this.predictors[frame.focus].title, colour("ink"), [0, 16]);
     }
     label(context, ex, ey - radius - 9, "hit", colour("quiet"));
   }

@@ -10,11 +10,11 @@ export const fires = true;
 const GAMES = [
   {
     name: "Tank",
-    words: "Arrow keys or W A S D drive, space fires. You are the tank with the ring.",
-    status: ([kills, deaths, own, other]) => `hits ${kills} · lost ${deaths} · flags ${own} : ${other}`,
+    words: "Arrow keys or W A S D drive, space fires a beam. You are the tank with the ring.",
+    status: ([fired, seen, counted]) => `${fired} shots · ${seen} hits on your screen · ${counted} hits that count`,
     atServer: ([tanks, shots]) => `${tanks} other tanks and ${shots} of their shots on the field; shots are shown but do not hit`,
     unit: "units; a tank is 6 long",
-    others: "the other tanks",
+    others: "the rival",
   },
   {
     name: "Jet car",
@@ -41,32 +41,57 @@ const GAMES = [
 
 export const html = `
 <h1>Play</h1>
-<p class="look">Drive with lag between your keys and the screen. Then turn on compensation: your vehicle obeys at once again.</p>
+<p class="look">Drive with a <dfn tabindex="0" data-def="The time from a key press to the server and back to your screen.">round trip</dfn> of <span data-knob="lag"></span> ms. Then switch on prediction (key 1): your vehicle obeys at once.</p>
 <p class="verdict"></p>
 <div class="scene">
   <div class="stage">
-    <canvas class="field play" role="img" aria-label="The game" tabindex="0"></canvas>
-    <div class="legend"><span class="status"></span></div>
-    <div class="stick" role="application" aria-label="Drive"></div>
-    <div class="buttons" style="justify-content: center; margin: .6rem 0"><button class="fire" hidden>Fire</button></div>
-    <div class="charts"><figure><figcaption><b style="color: var(--three)">You</b> and <b style="color: var(--two)">the others</b>: <span class="caption"></span></figcaption><canvas class="chart"></canvas></figure></div>
-    <details>
-      <summary>What am I looking at?</summary>
-      <p>The server decides where everything is. A key press takes half a round trip to reach it, and the result takes as long to come back. Without compensation you steer a vehicle that
-      answers late, and you see the other players where they were.</p>
-      <p>With <i>compensation</i> your screen does not wait. It takes the newest state from the server and replays the keys you have pressed since, with the server's own rules.
-      When the server's answer arrives, the two are compared, and a difference is smoothed out.</p>
-      <p>The bots run on the server and have no lag. "Off by" compares what your screen shows with the server's state at the moment your key press
-      arrives there. The pale outline is your vehicle on the server at this moment or, over a real link, in the newest state the server sent.</p>
-      <p><b>At the server</b> (if this page came from one) the game runs over a real network, by WebTransport. Your browser owns your tank: it sends a message when other players would show the tank wrongly, and the other tanks arrive the same way.
-      Shots are shown but do not hit. The server keeps a ledger of the error on each player's screen; "fair" means that all players have the same. Jet car, boat and race car run on the server, and your browser predicts until its answer arrives.
-      A slider adds to the link's own round trip. If the server stops, the page says so and reconnects by itself.</p>
-    </details>
+    <div class="views">
+      <figure class="own"><figcaption>Your screen</figcaption><canvas class="field play" role="img" aria-label="The game on your screen" tabindex="0"></canvas></figure>
+      <figure class="at-server"><figcaption>The server: what counts</figcaption><canvas class="field play" role="img" aria-label="The game at the server"></canvas></figure>
+      <figure class="at-rival"><figcaption>A rival's screen</figcaption><canvas class="field play" role="img" aria-label="The game on a rival's screen"></canvas></figure>
+      <div class="pads"><div class="stick" data-axes="x" role="application" aria-label="Steer left and right"></div><button class="fire" type="button" hidden>Fire</button><div class="stick" data-axes="y" role="application" aria-label="Drive ahead and back"></div></div>
+    </div>
+    <p class="demo" hidden></p>
+    <div class="transport" role="group" aria-label="Time"></div>
+    <div class="legend"><span class="status"></span><span><i class="ghost"></i>your vehicle at the server</span><span class="meter"></span></div>
+    <div class="charts"><figure><figcaption><i style="--c: var(--three)"></i><b>You</b> and <i style="--c: var(--two)"></i><b>the others</b>: <span class="caption"></span></figcaption><canvas class="chart" role="img"></canvas></figure></div>
   </div>
-  <div class="controls"></div>
-</div>`;
+  <div class="side"><div class="controls"></div></div>
+</div>
+<details>
+  <summary>What am I looking at?</summary>
+  <p>The server decides where everything is. A key press takes half a round trip to reach it, and the result takes as long to come back. The five switches are the usual answers to that, each with a sentence about what is seen without it.</p>
+  <p>"Off by" compares what your screen shows with the server's state at the moment your key press arrives there. The dashed outline is your vehicle at the server at this moment or, over a real link, in the newest state the server sent.</p>
+  <p>The tank's beam arrives at once. Your screen counts a hit when the beam meets the rival on it; the server decides on its own. With lag-compensated hits it looks at the rival where your screen showed it.</p>
+  <p><b>At the server</b> (if this page came from one) the game runs over a real network, by WebTransport. Your browser owns your tank: it sends a message when other players would show the tank wrongly, and the other tanks arrive the same way.
+  Shots are shown but do not hit. Without prediction you see your tank as it comes back from the server. The server keeps a ledger of the error on each player's screen; "fair" means that all players have the same. Jet car, boat and race car run on the server, and your browser predicts until its answer arrives.
+  If the server stops, the page says so and reconnects by itself.</p>
+</details>`;
 
 export const controls = [
+  {
+    title: "Lag, and the cure",
+    controls: [
+      { knob: "lag", label: "Round trip", unit: "ms", explain: "From your keys to the server and back to your screen" },
+      { knob: "prediction", isSwitch: true, label: "Prediction", key: "1", explain: "Without it your vehicle answers a round trip late." },
+    ],
+  },
+  {
+    title: "Four more techniques",
+    controls: [
+      { knob: "reconciliation", isSwitch: true, label: "Reconciliation", key: "2", explain: "Without it a prediction is never corrected, and you drive where you are not." },
+      { knob: "interpolation", isSwitch: true, label: "Interpolation", key: "3", explain: "Without it the others jump from message to message." },
+      { knob: "smoothing", isSwitch: true, label: "Smoothing", key: "4", explain: "Without it every correction of your vehicle is a jump." },
+      { knob: "rewinding", isSwitch: true, label: "Lag-compensated hits", key: "5", explain: "Without them you must aim ahead of what you see." },
+    ],
+  },
+  {
+    title: "The link",
+    controls: [
+      { knob: "jitter", label: "Jitter", unit: "ms", shown: (value) => `± ${value}`, explain: "How much earlier or later than usual a message may be" },
+      { knob: "loss", label: "Loss", unit: "%", explain: "How many messages never arrive" },
+    ],
+  },
   {
     title: "The game",
     controls: [
@@ -74,13 +99,15 @@ export const controls = [
       { knob: "driver", label: "At the wheel", select: true, choices: ["you", "a bot, on your screen"] },
     ],
   },
-  {
-    title: "Simulated network and compensation",
-    controls: [
-      { knob: "lag", label: "Round trip", unit: "ms", explain: "From your keys to the server and back to your screen" },
-      { knob: "compensation", label: "Compensation", choices: [["Off", "The screen shows the newest state that has arrived."], ["On", "The screen replays the keys that the server has not seen yet."]] },
-    ],
-  },
+];
+
+// By digit: the knob that the key switches, and what the demonstration says about it.
+const SWITCHES = [
+  ["prediction", "without prediction your tank answers a round trip late"],
+  ["reconciliation", "without reconciliation the screen drives on where the server is not"],
+  ["interpolation", "without interpolation the rival jumps from message to message"],
+  ["smoothing", "without smoothing every correction is a jump"],
+  ["rewinding", "without lag-compensated hits a beam that meets the rival on your screen misses it at the server"],
 ];
 
 // The frame's numbers by name; their order is that of `Play` in Rust.
@@ -91,18 +118,30 @@ export function read(numbers) {
   const [x, y, width, trueX, trueY, trueHeading] = take(6);
   const [own, others, ownNow, othersNow] = take(4);
   const status = [...take(4)];
-  const [windX, windY, count] = take(3);
-  const things = Array.from({ length: count }, () => {
-    const [kind, tx, ty, heading, a, b, team, isOwn] = take(8);
-    return { kind, x: tx, y: ty, heading, a, b, team, isOwn: isOwn > 0 };
-  });
-  return { seconds, game, x, y, width, trueX, trueY, trueHeading, own, others, ownNow, othersNow, status, windX, windY, things };
+  const [windX, windY] = take(2);
+  const things = readThings(take);
+  // A real link has one view and no counter.
+  const isSimulated = at < numbers.length;
+  const vectors = isSimulated ? take(1)[0] : 0;
+  const views = isSimulated ? [things, readThings(take), readThings(take)] : [things];
+  return { vectors, views, seconds, game, x, y, width, trueX, trueY, trueHeading, own, others, ownNow, othersNow, status, windX, windY, things };
 }
+
+function readThings(take) {
+  const [count] = take(1);
+  return Array.from({ length: count }, () => {
+    const [kind, x, y, heading, a, b, team, isOwn] = take(8);
+    return { kind, x, y, heading, a, b, team, isOwn: isOwn > 0 };
+  });
+}
+
+// A DR vector of the own vehicle to one receiver, with the headers of UDP and IP.
+const VECTOR_BYTES = 50;
 
 // The chart of a real link: so many numbers, over so many seconds.
 const [PAST_MAX, PAST_SECONDS] = [100, 20];
 
-const [TANK, SHOT, JET_CAR, OBSTRUCTION, BOAT, BUOY, CAR, FLAG] = Array.from({ length: 8 }, (_, index) => index);
+const [TANK, SHOT, JET_CAR, OBSTRUCTION, BOAT, BUOY, CAR, BEAM] = Array.from({ length: 8 }, (_, index) => index);
 // Games whose field is larger than the screen.
 const HAS_MAP = [0, 3];
 const TEAMS = ["two", "three"];
@@ -113,7 +152,7 @@ export class View {
 
   constructor(show) {
     this.show = show;
-    this.field = show.main.querySelector(".field");
+    this.fields = [...show.main.querySelectorAll(".field")];
     this.chart = show.main.querySelector(".chart");
     this.verdict = show.main.querySelector(".verdict");
     this.status = show.main.querySelector(".status");
@@ -130,6 +169,20 @@ export class View {
       fire.addEventListener(kind, () => show.hands.pull(isDown));
     this.readGround();
     this.offerNetwork();
+    this.demo = new Demo(show);
+  }
+
+  // Keys 1 to 5 switch the techniques.
+  pressDigit(digit) {
+    const knob = SWITCHES[digit - 1]?.[0];
+    if (knob) this.show.controls.set(knob, 1 - this.show.controls.value(knob));
+  }
+
+  // The own vehicle's messages to one other player.
+  traffic() {
+    const { frame } = this;
+    if (!frame || this.network) return undefined;
+    return { seconds: frame.seconds, bytes: VECTOR_BYTES * frame.vectors, bytesEach: VECTOR_BYTES };
   }
 
   // The server that serves this page may also run the games.
@@ -140,8 +193,8 @@ export class View {
     panel.innerHTML = `<h2>Where</h2><div class="choices" role="radiogroup" aria-label="Where">
       <label><input type="radio" name="network" value="simulated"><span>In this page<small>The server and the network are simulated.</small></span></label>
       <label><input type="radio" name="network" value="real"><span>At the server<small>Over the real network (WebTransport). Tanks: with all players on this server. The other games: a run of your own on the server.</small></span></label></div>
-      <label class="control" style="display: block; margin-top: .6rem" title="The page adds half of it in each direction"><span class="row"><span>Added to the real round trip</span><output></output></span><input type="range" name="added" min="0" max="1000" step="10"></label>`;
-    this.show.main.querySelector(".controls").prepend(panel);
+      <div class="control" title="The page adds half of it in each direction"><div class="row"><label for="added">Added to the real round trip</label><output></output></div><input type="range" id="added" name="added" min="0" max="1000" step="10"></div>`;
+    this.show.main.querySelector(".controls").append(panel);
     this.server = server;
     this.addLag(panel.querySelector("[name=added]"), panel.querySelector("output"));
     const isReal = choiceAt("network", ["real"], "") === "real";
@@ -173,13 +226,15 @@ export class View {
     this.past = [];
     this.held = undefined;
     // The simulated round trip means nothing there: the link has its own, and the other slider adds to it.
-    this.show.main.querySelector("[name=lag]").closest(".control").hidden = isReal;
+    for (const knob of ["lag", "jitter", "loss", "reconciliation", "interpolation", "smoothing", "rewinding"]) this.show.main.querySelector(`[name=${knob}]`).closest(".control").hidden = isReal;
+    this.show.main.classList.toggle("real", isReal);
     this.show.main.querySelector("[name=added]").closest(".control").hidden = !isReal;
     this.readGround();
   }
 
   close() {
     this.network?.end();
+    this.demo.close();
   }
 
   // The real network's frame, where that is played.
@@ -188,7 +243,7 @@ export class View {
     const { right, ahead, fires } = this.show.hands;
     const value = (knob) => this.show.controls.value(knob);
     const { isPaused } = this.show;
-    this.network.set(this.added, value("driver") > 0 && !isPaused, value("compensation") > 0);
+    this.network.set(this.added, value("driver") > 0 && !isPaused, value("prediction") > 0);
     // The others go on: a pause holds the picture, and the own vehicle gets no input.
     const numbers = isPaused ? this.network.frame(0, 0, false) : this.network.frame(right, ahead, fires);
     if (!isPaused || !this.held) this.held = numbers;
@@ -213,6 +268,8 @@ export class View {
 
   draw(numbers, seconds) {
     const frame = read(numbers);
+    this.frame = frame;
+    this.demo.draw(seconds, this.network);
     if (this.stage !== this.show.stage) {
       this.readGround();
       this.network?.session.again();
@@ -228,7 +285,9 @@ export class View {
     this.status.textContent = game.status(frame.status);
     const lag = this.show.controls.value("lag");
     this.caption.textContent = "error of your screen when your key press reaches the server";
-    this.verdict.innerHTML = `With a round trip of ${lag} ms, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}). Bots on the server: 0.`;
+    const cure = this.show.controls.value("prediction") > 0 || lag < 60 ? "" : " Switch on prediction: key 1.";
+    this.verdict.innerHTML = `With a round trip of ${lag} ms, your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}).${cure}`;
+    this.chart.setAttribute("aria-label", `Error over the last ten seconds: ${frame.own.toFixed(1)} about you, ${frame.others.toFixed(1)} about ${game.others} on average`);
     chart(this.show.stage, 0, this.chart);
   }
 
@@ -241,6 +300,7 @@ export class View {
     this.status.textContent = `${(isOwner ? game.atServer : game.status)(frame.status)} · round trip ${roundTrip.toFixed(0)} ms · clock ± ${uncertainty.toFixed(1)} ms${isOwner ? ` · ${updates} updates received` : ""}`;
     const ledger = players > 0 ? ` By the server's ledger, all tanks on your screen together are <b>${own.toFixed(2)}</b> units off; on average of ${players} ${players === 1 ? "player" : "players"} it is ${mean.toFixed(2)}, and the spread, which is unfairness, <b>${spread.toFixed(2)}</b>.` : "";
     const apart = ` Your screen is off by <b>${frame.own.toFixed(1)}</b> about yourself and by <b>${frame.others.toFixed(1)}</b> about ${game.others} (${game.unit}).`;
+    this.chart.setAttribute("aria-label", `Error of your screen over the last ${PAST_SECONDS} seconds`);
     this.verdict.innerHTML = `<b>${this.network.says()}</b>${this.network.session.is_connected() ? (isOwner ? ledger : apart) : ""}`;
     this.past.push(isOwner ? [own, mean] : [frame.ownNow, frame.othersNow]);
     if (this.past.length > PAST_MAX) this.past.shift();
@@ -248,7 +308,12 @@ export class View {
   }
 
   drawField(frame) {
-    const { context, width, height } = begin(this.field);
+    frame.views.forEach((things, view) => this.drawView(frame, things, view));
+  }
+
+  drawView(frame, things, view) {
+    const { context, width, height } = begin(this.fields[view]);
+    if (width === 0) return;
     const camera = this.camera;
     camera.unitsWide = frame.width;
     camera.unitsHigh = frame.game === 1 ? frame.width : frame.width * 0.45;
@@ -256,15 +321,30 @@ export class View {
     camera.x = frame.x;
     camera.y = frame.y;
     if (frame.game !== 1) camera.grid(context, frame.game === 2 ? 50 : 20);
-    for (const line of this.ground) camera.path(context, line, colour("ink"), { width: 2, alpha: 0.75 });
-    for (const thing of frame.things) this.drawThing(context, thing, frame.game);
-    // The browser owns its tank on a server, so the drawn position is the true one.
-    if (!this.network || frame.game !== 0) this.drawTruth(context, frame);
-    if (frame.windX !== 0 || frame.windY !== 0) this.drawWind(context, frame);
-    if (HAS_MAP.includes(frame.game)) this.drawMap(context, frame);
+    this.drawGround(context, frame.game);
+    for (const thing of things) this.drawThing(context, thing, frame.game, view);
+    // The browser owns its tank on a server, so without lag the drawn position is the true one.
+    if (view !== 1) this.drawTruth(context, frame);
+    if (view === 0 && (frame.windX !== 0 || frame.windY !== 0)) this.drawWind(context, frame);
+    if (view === 0 && HAS_MAP.includes(frame.game) && width > 420) this.drawMap(context, frame);
+    for (const thing of things) if (thing.kind === TANK && !thing.isOwn && view === 0) this.drawPointer(context, thing, "rival", TEAMS[thing.team]);
   }
 
-  drawThing(context, thing, game) {
+  // Boxes are filled: nothing drives or shoots through them. The first line is the outline of a field.
+  drawGround(context, game) {
+    const { camera } = this;
+    this.ground.forEach((line, number) => {
+      if (game === 0 && number > 0) {
+        context.fillStyle = colour("quiet");
+        context.beginPath();
+        for (let at = 0; at < line.length; at += 2) context.lineTo(...camera.point(line[at], line[at + 1]));
+        context.fill();
+      }
+      camera.path(context, line, colour("ink"), { width: 2, alpha: 0.75 });
+    });
+  }
+
+  drawThing(context, thing, game, view) {
     const camera = this.camera;
     const [px, py] = camera.point(thing.x, thing.y);
     switch (thing.kind) {
@@ -274,11 +354,17 @@ export class View {
       case SHOT:
         disc(context, px, py, Math.max(3, camera.zoom * 0.6), colour(TEAMS[thing.team]));
         break;
-      case FLAG:
-        context.fillStyle = colour(TEAMS[thing.team]);
-        context.fillRect(px, py - 16, 12, 8);
-        context.fillRect(px, py - 16, 2, 20);
+      case BEAM: {
+        const [ex, ey] = camera.point(thing.x + thing.a * Math.cos(thing.heading), thing.y + thing.a * Math.sin(thing.heading));
+        context.strokeStyle = colour(thing.b > 0 ? "two" : "quiet");
+        context.lineWidth = thing.b > 0 ? 3 : 1.5;
+        context.beginPath();
+        context.moveTo(px, py);
+        context.lineTo(ex, ey);
+        context.stroke();
+        if (thing.b > 0) label(context, ex, ey - 16, view === 0 ? "hit?" : view === 1 ? "hit!" : "ouch", colour("ink"));
         break;
+      }
       case OBSTRUCTION: {
         const [w, h] = [thing.a * camera.zoom, thing.b * camera.zoom];
         context.fillStyle = colour(["middle", "near", "two"][thing.team]);
@@ -297,8 +383,8 @@ export class View {
       }
       case BUOY:
         disc(context, px, py, Math.max(6, thing.a * camera.zoom), colour("two"));
-        label(context, px, py - Math.max(6, thing.a * camera.zoom) - 10, "buoy", colour("two"));
-        this.drawPointer(context, thing);
+        label(context, px, py - Math.max(6, thing.a * camera.zoom) - 10, "buoy", colour("ink"));
+        this.drawPointer(context, thing, "buoy", "two");
         break;
       case BOAT:
         this.drawBoat(context, thing, px, py);
@@ -362,15 +448,15 @@ export class View {
   }
 
   // Where something out of sight is.
-  drawPointer(context, { x, y }) {
+  drawPointer(context, { x, y }, name, style) {
     const { width, height } = this.camera;
     const [px, py] = this.camera.point(x, y);
     if (px > 0 && py > 0 && px < width && py < height) return;
     const [dx, dy] = [px - width / 2, py - height / 2];
     const reach = Math.min((width / 2 - 46) / Math.abs(dx || 1), (height / 2 - 24) / Math.abs(dy || 1));
     const [ex, ey] = [width / 2 + dx * reach, height / 2 + dy * reach];
-    disc(context, ex, ey, 6, colour("two"));
-    label(context, ex, ey + 14, "buoy", colour("two"));
+    disc(context, ex, ey, 6, colour(style));
+    label(context, ex, ey + 14, name, colour("ink"));
   }
 
   drawBoat(context, { heading, a: sail, b: isTight, team }, px, py) {
@@ -435,6 +521,69 @@ export class View {
     label(context, x, y + 34, strength > 0 ? "wind" : "", colour("accent"));
   }
 }
+
+// After three idle seconds a bot drives and shows what each switch does. Whatever the reader does ends it, and the
+// reader's own settings return.
+class Demo {
+  constructor(show) {
+    this.show = show;
+    this.idle = 0;
+    this.place = show.main.querySelector(".demo");
+    this.end = () => this.stop();
+    for (const event of USED) document.addEventListener(event, this.end, true);
+  }
+
+  close() {
+    for (const event of USED) document.removeEventListener(event, this.end, true);
+  }
+
+  draw(seconds, network) {
+    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const isOther = !this.saved && (this.show.controls.value("game") !== 0 || this.show.controls.value("driver") > 0);
+    if (network || this.show.isPaused || isCalm || isOther || !document.getElementById("tour").hidden) return;
+    const before = this.idle;
+    this.idle += seconds;
+    if (this.idle < IDLE_SECONDS) return;
+    const number = Math.floor((this.idle - IDLE_SECONDS) / DEMO_SECONDS);
+    if (before >= IDLE_SECONDS && number === Math.floor((before - IDLE_SECONDS) / DEMO_SECONDS)) return;
+    // Everything on, and one off at every second turn.
+    const off = number % 2 === 1 ? SWITCHES[((number - 1) / 2) % SWITCHES.length] : undefined;
+    this.turn("driver", 1);
+    for (const [knob] of SWITCHES) this.turn(knob, knob === off?.[0] ? 0 : 1);
+    this.place.hidden = false;
+    this.place.textContent = `A bot drives: ${off ? off[1] : "all five techniques are on"}. Press any key to drive.`;
+  }
+
+  // Turns a knob without the address: it is not the reader's choice.
+  turn(name, value) {
+    const knob = this.show.controls.knobs.get(name);
+    this.saved ??= new Map();
+    if (!this.saved.has(name)) this.saved.set(name, knob.value);
+    if (knob.value === value) return;
+    knob.value = value;
+    knob.reflect?.(value);
+    this.show.turn(name, value);
+  }
+
+  stop() {
+    this.idle = 0;
+    if (!this.saved) return;
+    this.place.hidden = true;
+    const saved = this.saved;
+    this.saved = undefined;
+    for (const [name, value] of saved) {
+      const knob = this.show.controls.knobs.get(name);
+      if (knob.value === value) continue;
+      knob.value = value;
+      knob.reflect?.(value);
+      this.show.turn(name, value);
+    }
+  }
+}
+
+const USED = ["keydown", "pointerdown", "input", "change", "drop"];
+const IDLE_SECONDS = 3;
+const DEMO_SECONDS = 5;
 
 function disc(context, x, y, radius, style) {
   context.fillStyle = style;

@@ -6,10 +6,21 @@ export const title = "Report";
 
 const HORIZONS = [0.3, 0.6, 0.9, 1.2, 1.5, 1.8, 2.1];
 const ROWS_MAX = 200;
+// The place of the farthest horizon in a score, and what comes before the means of the players.
+const FAR = 6;
+const FIXED = 9;
+
+// What to write for a predictor that a game can use without walls, key presses or health.
+const RUST = {
+  line: "use fairpath_predict::{Linear, Predictor};\n\nlet mut predictor = Linear;",
+  tdm: "use fairpath_predict::{Predictor, Tdm};\n\nlet mut predictor = Tdm;",
+  adaptive: "use fairpath_predict::{Adaptive, Objective, Predictor};\n\n// Once for the game. At every tick of every player: predictor.learn(player, &known);\nlet mut predictor = Adaptive::new(top_speed, Objective::Mean);",
+  "adaptive-hits": "use fairpath_predict::{Adaptive, Objective, Predictor};\n\n// Once for the game. At every tick of every player: predictor.learn(player, &known);\nlet mut predictor = Adaptive::new(top_speed, Objective::Hits);",
+};
 
 export const html = `
 <h1>Report</h1>
-<p class="look">The claims of the papers, the results of our runs of their experiments, and the error of every predictor on your recording.</p>
+<p class="look">Which predictor should your game use? Drop a recording here. Below are the claims of the papers and the results of our runs of their experiments.</p>
 <p class="verdict"></p>
 <section class="panel drop">
   <h2>Your own files</h2>
@@ -154,15 +165,49 @@ export class Page {
       if (data.wrong) fail(data.wrong);
       else if (data.names) {
         names = data.names;
+        this.about = data;
         const radius = `${number(data.hitRadius)} ${data.unit}`;
         says.textContent = `${data.players} players, ${number(data.seconds)} s of motion${breaks ? `, cut by ${breaks.name}` : ""}. Mean error in ${data.unit} so many seconds ahead; a hit is within ${radius}. Bold is best.`;
         section.append(table(["Predictor", ...HORIZONS.map((secs) => `${secs} s`), "Hits", "Packets/s"], []));
       } else if (data.isOver) {
         markBest(section.querySelector("tbody"), this.scores);
+        this.decide(section, names, this.about);
         this.isEvaluated = true;
       } else this.addScores(section.querySelector("tbody"), names[data.number], data);
     };
     this.worker.postMessage(message, [message.bytes.buffer]);
+  }
+
+  // The decision: the predictor with the smallest error two seconds ahead, beside the line.
+  decide(section, names, { unit }) {
+    const line = this.scores[0];
+    const known = this.scores.map((one, number) => ({ one, name: names[number] })).filter(({ one, name }) => one && name in RUST);
+    if (!line || known.length === 0) return;
+    const best = known.reduce((a, b) => (b.one[FAR] < a.one[FAR] ? b : a));
+    const box = element("div", "decision");
+    const heading = element("p");
+    const isLine = best.one[FAR] >= line[FAR];
+    const less = interval(best.one.slice(FIXED), line.slice(FIXED));
+    const packets = 100 - (100 * best.one[8]) / line[8];
+    const range = less ? ` (95 % interval over players: ${less.low.toFixed(0)} to ${less.high.toFixed(0)} %)` : "";
+    const doubt = less && less.low <= 0 ? " The interval contains 0: record more players or more time before you pay for it." : "";
+    heading.textContent = isLine
+      ? `Use a straight line: no predictor has a smaller error ${HORIZONS[FAR]} s ahead (${number(line[FAR])} ${unit}).`
+      : `Use ${best.name}: ${(100 - (100 * best.one[FAR]) / line[FAR]).toFixed(0)} % less error ${HORIZONS[FAR]} s ahead than a straight line${range}, and ${Math.abs(packets).toFixed(0)} % ${packets >= 0 ? "fewer" : "more"} packets.${packets < 0 ? " Where packets matter more than the picture, stay with the line." : ""}${doubt}`;
+    const code = element("pre");
+    code.tabIndex = 0;
+    code.textContent = RUST[isLine ? "line" : best.name];
+    const buttons = element("div", "buttons");
+    const add = (text, act) => {
+      const button = element("button");
+      Object.assign(button, { type: "button", textContent: text });
+      button.addEventListener("click", act);
+      buttons.append(button);
+    };
+    add("Copy the Rust lines", () => navigator.clipboard?.writeText(code.textContent).catch(() => {}));
+    add("Download as CSV", () => download("predictors.csv", csv(names, this.scores)));
+    box.append(heading, code, buttons);
+    section.querySelector("h2").after(box);
   }
 
   addScores(body, name, { number: place, scores }) {
@@ -192,6 +237,32 @@ function read(text) {
   return results;
 }
 
+// Student's t for a 95 % interval, by degrees of freedom from 1.
+const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131];
+
+// By how many per cent the first is smaller, player by player: mean and 95 % interval; nothing for one player.
+function interval(ours, theirs) {
+  const parts = [...ours].map((mean, player) => 100 - (100 * mean) / theirs[player]).filter(Number.isFinite);
+  if (parts.length < 2) return undefined;
+  const mean = parts.reduce((sum, part) => sum + part, 0) / parts.length;
+  const variance = parts.reduce((sum, part) => sum + (part - mean) ** 2, 0) / (parts.length - 1);
+  const half = (STUDENT[parts.length - 2] ?? 1.96) * Math.sqrt(variance / parts.length);
+  return { low: mean - half, high: mean + half };
+}
+
+function csv(names, scores) {
+  const head = ["predictor", ...HORIZONS.map((secs) => `mean_error_${secs}_s`), "hits_percent", "packets_per_s"];
+  const rows = names.map((name, place) => [name, ...(scores[place] ? scores[place].slice(0, FIXED) : [])]);
+  return [head, ...rows].map((row) => row.join(",")).join("\n") + "\n";
+}
+
+function download(name, text) {
+  const link = element("a");
+  Object.assign(link, { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
 // Marks the best value of each column: least error, most hits, fewest packets.
 function markBest(body, scores) {
   const known = scores.map((one, row) => ({ one, row })).filter(({ one }) => one);
@@ -210,6 +281,8 @@ function number(value) {
 
 function table(head, rows) {
   const scroll = element("div", "scroll");
+  // So that a keyboard can scroll it.
+  scroll.tabIndex = 0;
   const made = element("table", "wide");
   const top = element("tr");
   fill(top, head, "th");

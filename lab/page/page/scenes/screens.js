@@ -6,37 +6,39 @@ export const WARM_UP_TICKS = 240;
 
 export const html = `
 <h1>One tank, three screens</h1>
-<p class="look">The solid tank is the real one. The coloured tanks show where three players see it at this moment, and the arrows show how wrong they are.</p>
+<p class="look">Above, the real tank. Below, what three players see at this moment: messages take <span data-knob="near"></span>, <span data-knob="middle"></span> and <span data-knob="far"></span> ms, so <dfn tabindex="0" data-def="Guessing where something is now from the last message about it: place, speed and turn.">dead reckoning</dfn> fills the gap.</p>
 <p class="verdict"></p>
 <div class="scene">
   <div class="stage">
-    <canvas class="field" role="img" aria-label="A tank from above, and three ghosts of it"></canvas>
-    <div class="legend">
-      <span><i style="--c: var(--ink)"></i>the real tank and its path</span>
-      <span><i class="dashed"></i>what the owner has sent</span>
-      <span><i class="dot"></i>a message was sent here</span>
-      <span><i style="--c: var(--near)"></i><i style="--c: var(--middle)"></i><i style="--c: var(--far)"></i>what three screens show</span>
-    </div>
-    <div class="stick" role="application" aria-label="Drive the tank"></div>
+    <div class="monitors"><canvas class="field" role="img" tabindex="0" aria-label="The real tank from above; messages on their way; and three monitors that show where three players see the tank"></canvas>
+      <div class="pads"><div class="stick" data-axes="x" role="application" aria-label="Steer left and right"></div><div class="stick" data-axes="y" role="application" aria-label="Drive ahead and back"></div></div></div>
     <div class="cards"></div>
-    <div class="charts"><figure><figcaption><b>Error</b> of each screen over the last seconds (a tank is 6 units long)</figcaption><canvas class="chart"></canvas></figure></div>
-    <details>
-      <summary>What am I looking at?</summary>
-      <p>In a networked game the owner of a tank does not send every position. It sends a short message, "here I am, this is how I move", and every other
-      machine extrapolates from it. This is called <i>dead reckoning</i>. The owner extrapolates too, and sends the next message when the result is off by more than the threshold.</p>
-      <p>A message takes time to arrive. A screen that starts the motion when the message <em>arrives</em> shows the tank late by the whole delay. A screen that
-      knows <em>when the message was written</em>, because all clocks agree, shows the tank exactly where the owner said it would be. The error that remains is caused by messages that are
-      still travelling.</p>
-      <dl>
-        <dt>Error</dt><dd>the distance between a screen's tank and the real one, in units. A tank is 6 units long and drives 25 units a second.</dd>
-        <dt>On its way</dt><dd>the distance between a screen's tank and what the owner has sent, while a newer message is travelling (the papers' <i>before export error</i>).</dd>
-        <dt>Arrived</dt><dd>the same after the newest message has arrived (<i>after export error</i>). With a shared clock it is exactly zero.</dd>
-        <dt>Jitter, loss</dt><dd>jitter is how much earlier or later than usual a message may arrive; loss is the share of messages that never arrive.</dd>
-      </dl>
-    </details>
+    <div class="transport" role="group" aria-label="Time"></div>
+    <div class="legend">
+      <span><i class="dashed"></i>what the owner has sent</span>
+      <span><i class="dot"></i>a message</span>
+      <span><i class="ghost"></i>the real tank</span>
+      <span class="meter"></span>
+    </div>
+    <div class="charts"><figure><figcaption><b>Error</b> of each screen over the last seconds (a tank is 6 units long)</figcaption><canvas class="chart" role="img"></canvas></figure></div>
   </div>
-  <div class="controls"></div>
-</div>`;
+  <div class="side"><div class="controls"></div></div>
+</div>
+<details>
+  <summary>What am I looking at?</summary>
+  <p>In a networked game the owner of a tank does not send every position. It sends a short message, "here I am, this is how I move", and every other
+  machine extrapolates from it. This is called <i>dead reckoning</i>. The owner extrapolates too, and sends the next message when the result is off by more than the threshold.</p>
+  <p>A message takes time to arrive. A screen that starts the motion when the message <em>arrives</em> shows the tank late by the whole delay. A screen that
+  knows <em>when the message was written</em>, because all clocks agree, shows the tank exactly where the owner said it would be. The error that remains is caused by messages that are
+  still travelling.</p>
+  <dl>
+    <dt>Error</dt><dd>the distance between a screen's tank and the real one, in units. A tank is 6 units long and drives 25 units a second.</dd>
+    <dt>On its way</dt><dd>the distance between a screen's tank and what the owner has sent, while a newer message is travelling (the papers' <i>before export error</i>).</dd>
+    <dt>Arrived</dt><dd>the same after the newest message has arrived (<i>after export error</i>). With a shared clock it is exactly zero.</dd>
+    <dt>Jitter, loss</dt><dd>jitter is how much earlier or later than usual a message may arrive; loss is the share of messages that never arrive.</dd>
+    <dt>Lopsided</dt><dd>how much longer the way back takes. Hop placement assumes that both ways take the same time, and is wrong by half of this.</dd>
+  </dl>
+</details>`;
 
 export const controls = [
   {
@@ -45,10 +47,10 @@ export const controls = [
       {
         knob: "placement",
         choices: [
-          ["Local", "The motion starts when the message arrives."],
-          ["Hop", "The motion starts half a round trip before the message arrives."],
-          ["Global", "The motion starts when the message was written, on a shared clock."],
-          ["Global, estimated clock", "The same, on the clock that each screen estimates over its own link."],
+          ["On arrival (local)", "The motion starts when the message arrives."],
+          ["Half a round trip earlier (hop)", "It assumes that both ways take the same time."],
+          ["When written (global)", "The motion starts when the message was written, on a shared clock."],
+          ["The same, estimated clock", "On the clock that each screen estimates over its own link."],
         ],
       },
     ],
@@ -67,14 +69,15 @@ export const controls = [
       { knob: "near", label: "Near screen", unit: "ms", explain: "How long a message takes, one way" },
       { knob: "middle", label: "Middle screen", unit: "ms", explain: "How long a message takes, one way" },
       { knob: "far", label: "Far screen", unit: "ms", explain: "How long a message takes, one way" },
-      { knob: "jitter", label: "Jitter", unit: "± ms", explain: "How much earlier or later than usual a message may be" },
+      { knob: "jitter", label: "Jitter", unit: "ms", shown: (value) => `± ${value}`, explain: "How much earlier or later than usual a message may be" },
+      { knob: "back", label: "Lopsided: way back", unit: "ms longer", explain: "How much longer than there the way back takes" },
       { knob: "loss", label: "Loss", unit: "%", explain: "How many messages never arrive" },
     ],
   },
 ];
 
 const SCREENS = ["near", "middle", "far"];
-const WAYS = ["Local", "Hop", "Global", "Global, est."];
+const WAYS = ["On arrival", "Half trip", "When written", "Estimated"];
 
 // The frame's numbers by name; their order is that of `Screens` in Rust.
 export function read(numbers) {
@@ -92,7 +95,13 @@ export function read(numbers) {
   const [points] = take(1);
   const [truth, exported, ...trails] = Array.from({ length: 5 }, () => take(points * 2));
   const [marked] = take(1);
-  return { seconds, x, y, heading, exportedX, exportedY, bytes, vectors, placement, screens, truth, exported, trails, marks: take(marked * 2) };
+  const marks = take(marked * 2);
+  const [flightCount] = take(1);
+  const flights = Array.from({ length: flightCount }, () => {
+    const [screen, progress, , isLost] = take(4);
+    return { screen, progress, isLost: isLost > 0 };
+  });
+  return { flights, seconds, x, y, heading, exportedX, exportedY, bytes, vectors, placement, screens, truth, exported, trails, marks };
 }
 
 export class View {
@@ -101,7 +110,7 @@ export class View {
     this.field = show.main.querySelector(".field");
     this.chart = show.main.querySelector(".chart");
     this.verdict = show.main.querySelector(".verdict");
-    this.camera = new Camera(84, 46);
+    this.camera = new Camera(70, 40);
     this.cards = SCREENS.map((name) => makeCard(show.main.querySelector(".cards"), name));
     this.slow = 0;
     this.isFirst = true;
@@ -113,6 +122,7 @@ export class View {
 
   draw(numbers, seconds) {
     const frame = read(numbers);
+    this.frame = frame;
     this.show.main.classList.toggle("steers", this.steers);
     this.drawField(frame, seconds);
     this.slow -= seconds;
@@ -123,13 +133,15 @@ export class View {
     const greatest = Math.max(1, ...frame.screens.flatMap((screen) => screen.ways.flatMap((way) => [way.mean, way.before, way.after])));
     frame.screens.forEach((screen, number) => this.cards[number](screen, delays[number], frame.placement, greatest));
     this.verdict.innerHTML = this.sentence(frame);
+    this.chart.setAttribute("aria-label", `Error now: ${frame.screens.map((screen, number) => `${screen.error.toFixed(1)} on the ${SCREENS[number]} screen`).join(", ")}`);
     chart(this.show.stage, 0, this.chart);
   }
 
+  // The owner above, three monitors below, and the messages falling from one to the others.
   drawField(frame, seconds) {
     const { context, width, height } = begin(this.field);
-    const camera = this.camera;
-    camera.aim(width, height);
+    if (width === 0) return;
+    const { camera } = this;
     // The camera follows what screens show too, or a far ghost would leave the picture.
     const all = [frame, ...frame.screens];
     const [goalX, goalY] = ["x", "y"].map((axis) => (Math.min(...all.map((one) => one[axis])) + Math.max(...all.map((one) => one[axis]))) / 2);
@@ -137,46 +149,83 @@ export class View {
     this.isFirst = false;
     camera.x += (goalX - camera.x) * pull;
     camera.y += (goalY - camera.y) * pull;
-    camera.grid(context, 10);
-    frame.trails.forEach((trail, number) => camera.path(context, trail, colour(SCREENS[number]), { width: 2, alpha: 0.55 }));
+    const gap = 8;
+    const wires = Math.max(26, Math.round(height * 0.13));
+    const half = Math.round((height - wires) / 2);
+    this.drawPane(context, [0, 0, width, half], colour("ink"), "the real tank", () => this.drawOwner(context, frame));
+    const pane = (width - 2 * gap) / 3;
+    frame.screens.forEach((screen, number) => {
+      const left = number * (pane + gap);
+      const middle = left + pane / 2;
+      this.drawWire(context, frame.flights.filter((one) => one.screen === number), middle, half, wires, number);
+      const delay = this.show.controls.value(SCREENS[number]);
+      this.drawPane(context, [left, half + wires, pane, height - half - wires], colour(SCREENS[number]), `${delay} ms away`, () => this.drawMonitor(context, frame, screen, number));
+    });
+  }
+
+  drawPane(context, [left, top, width, height], style, title, draw) {
+    context.save();
+    context.translate(left, top);
+    context.beginPath();
+    context.roundRect(0, 0, width, height, 8);
+    context.clip();
+    context.fillStyle = colour("panel");
+    context.fillRect(0, 0, width, height);
+    this.camera.aim(width, height);
+    this.camera.grid(context, 10);
+    draw();
+    context.strokeStyle = style;
+    context.lineWidth = 3;
+    context.strokeRect(0, 0, width, height);
+    label(context, 10, 14, title, colour("ink"), "left");
+    context.restore();
+  }
+
+  drawOwner(context, frame) {
+    const { camera } = this;
     camera.path(context, frame.exported, colour("ink"), { dash: [6, 5], alpha: 0.7 });
     camera.path(context, frame.truth, colour("ink"), { width: 2.5 });
     context.fillStyle = colour("ink");
     for (let index = 0; index < frame.marks.length; index += 2) {
       const [x, y] = camera.point(frame.marks[index], frame.marks[index + 1]);
-      context.beginPath();
-      context.arc(x, y, 4, 0, 7);
-      context.fill();
+      disc(context, x, y, 4);
     }
-    frame.screens.forEach((screen, number) => screen.isSeen && camera.tank(context, screen.x, screen.y, screen.heading, colour(SCREENS[number]), { ghost: true }));
     camera.tank(context, frame.x, frame.y, frame.heading, colour("ink"));
-    // Side by side, for ghosts mostly stand one behind the other.
-    frame.screens.forEach((screen, number) => camera.arrow(context, frame.x, frame.y, screen.x, screen.y, colour(SCREENS[number]), (number - 1) * 9));
-    this.drawLabels(context, frame);
   }
 
-  drawLabels(context, frame) {
-    const camera = this.camera;
-    const taken = [];
-    // Beside the way, so that they hide no tank; those that would meet are put one above the other.
-    const isSteep = Math.abs(Math.sin(frame.heading)) > 0.7;
-    const place = (x, y, text, style) => {
-      const [px, py] = camera.point(x, y);
-      const left = px + (isSteep ? camera.zoom * 4 + 62 : 0);
-      let top = py - (isSteep ? 0 : camera.zoom * 4 + 10);
-      while (taken.some((other) => Math.abs(other.x - left) < 112 && Math.abs(other.y - top) < 17)) top -= 17;
-      taken.push({ x: left, y: top });
-      label(context, left, top, text, colour("ink"));
-      context.fillStyle = style;
-      context.beginPath();
-      context.arc(left - context.measureText(text).width / 2 - 10, top, 5, 0, 7);
-      context.fill();
-    };
-    place(frame.x, frame.y, "real", colour("ink"));
-    frame.screens.forEach((screen, number) => {
-      const delay = this.show.controls.value(SCREENS[number]);
-      if (screen.isSeen) place(screen.x, screen.y, `${delay} ms away`, colour(SCREENS[number]));
-    });
+  // What one player sees, and as an outline what is true.
+  drawMonitor(context, frame, screen, number) {
+    const { camera } = this;
+    const style = colour(SCREENS[number]);
+    camera.path(context, frame.trails[number], style, { width: 2, alpha: 0.7 });
+    if (!screen.isSeen) return label(context, camera.width / 2, camera.height / 2, "nothing yet", colour("quiet"));
+    camera.tank(context, screen.x, screen.y, screen.heading, style);
+    camera.outline(context, frame.x, frame.y, frame.heading);
+    camera.arrow(context, frame.x, frame.y, screen.x, screen.y, colour("ink"));
+  }
+
+  // Messages fall as slowly as they travel; a lost one turns red and ends half way.
+  drawWire(context, flights, x, top, length, number) {
+    context.strokeStyle = colour("quiet");
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x, top + length);
+    context.stroke();
+    for (const { progress, isLost } of flights) {
+      if (isLost && progress > 0.5) continue;
+      context.fillStyle = isLost && progress > 0.35 ? colour("two") : colour(SCREENS[number]);
+      disc(context, x, top + length * progress, 5);
+    }
+  }
+
+  // To one screen, and every screen gets the same.
+  traffic() {
+    const { frame } = this;
+    if (!frame || frame.vectors === 0) return undefined;
+    // With the headers of UDP and IP.
+    const bytes = frame.bytes + 28 * frame.vectors;
+    return { seconds: frame.seconds, bytes, bytesEach: bytes / frame.vectors };
   }
 
   sentence({ placement, screens }) {
@@ -189,9 +238,15 @@ export class View {
       return `${delay} ms away, the tank is shown <b>${of(0)}</b> units off on average so far.`;
     }
     return placement === 0
-      ? `${delay} ms away, the tank is shown <b>${of(0)}</b> units off on average. With a shared clock it would be <b>${of(2)}</b>: choose Global.`
+      ? `${delay} ms away, the tank is shown <b>${of(0)}</b> units off on average. With a shared clock it would be <b>${of(2)}</b>: choose "When written".`
       : `${delay} ms away, the tank is shown <b>${of(placement)}</b> units off on average, instead of <b>${of(0)}</b> with local placement.`;
   }
+}
+
+function disc(context, x, y, radius) {
+  context.beginPath();
+  context.arc(x, y, radius, 0, 7);
+  context.fill();
 }
 
 function makeCard(place, name) {
@@ -200,7 +255,7 @@ function makeCard(place, name) {
   card.style.setProperty("--c", `var(--${name})`);
   const row = (text, key) => `<span data-key="${key}">${text}</span><div class="bar"><span data-bar="${key}"></span></div><b data-value="${key}"></b>`;
   card.innerHTML = `<h3></h3><div class="big"><span></span> <small>off now</small></div>
-    <div class="bars">${row("On its way", "before")}${row("Arrived", "after")}</div>
+    <div class="bars exact">${row("On its way", "before")}${row("Arrived", "after")}</div>
     <div class="bars" title="Mean error of each kind of placement, on the same messages">${WAYS.slice(0, 3).map((way, number) => row(way, number)).join("")}</div>`;
   place.append(card);
   const find = (selector) => card.querySelector(selector);

@@ -30,6 +30,8 @@ impl JetCarGame {
 impl PlayedGame for JetCarGame {
     type Rules = JetCarConfig;
     const TICK_RATE: TickRate = TICK_RATE;
+    const INTERPOLATES: bool = false;
+    const THRESHOLD: f64 = 1.8;
 
     fn rules(&self) -> JetCarConfig {
         self.rules
@@ -68,6 +70,7 @@ impl PlayedGame for JetCarGame {
             Thing {
                 sizes: [extent.x, extent.y],
                 team: one.pace as u32,
+                number: one.number,
                 ..Thing::new(Sprite::Obstruction, self.upright(one.position), 0.0)
             }
         };

@@ -39,6 +39,7 @@ impl RaceGame {
 impl PlayedGame for RaceGame {
     type Rules = RacePredictor;
     const TICK_RATE: TickRate = TICK_RATE;
+    const THRESHOLD: f64 = 0.23;
 
     fn rules(&self) -> RacePredictor {
         let race = self.heat.race();
@@ -82,11 +83,20 @@ impl PlayedGame for RaceGame {
         others.map(|car| (car.id().0, car.state().position)).collect()
     }
 
+    fn rival(&self, scene: &RaceScene) -> Option<Thing> {
+        self.things(scene, &Self::own(scene)).into_iter().find(|thing| thing.number == OWN.0 + 1)
+    }
+
     fn things(&self, shown: &RaceScene, own: &State<Vec2>) -> Vec<Thing> {
         let thing = |car: &Car| {
             let is_own = car.id() == OWN;
             let state = if is_own { *own } else { car.state() };
-            Thing { team: car.id().0, is_own, ..Thing::new(Sprite::Car, state.position, state.orientation) }
+            Thing {
+                team: car.id().0,
+                number: car.id().0,
+                is_own,
+                ..Thing::new(Sprite::Car, state.position, state.orientation)
+            }
         };
         shown.cars.iter().map(thing).collect()
     }

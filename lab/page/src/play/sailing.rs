@@ -31,6 +31,7 @@ impl SailingGame {
 impl PlayedGame for SailingGame {
     type Rules = SailingPredictor;
     const TICK_RATE: TickRate = TICK_RATE;
+    const THRESHOLD: f64 = 1.2;
 
     fn rules(&self) -> SailingPredictor {
         SailingPredictor { rules: self.rules.clone(), seat: OWN }
@@ -66,6 +67,11 @@ impl PlayedGame for SailingGame {
         (0..).zip(&scene.boats).skip(OWN + 1).map(|(number, boat)| (number, boat.position)).collect()
     }
 
+    fn rival(&self, scene: &SailingScene) -> Option<Thing> {
+        let is_rival = |thing: &Thing| thing.kind as u8 == Sprite::Boat as u8 && !thing.is_own;
+        self.things(scene, &Self::own(scene)).into_iter().find(is_rival)
+    }
+
     fn things(&self, shown: &SailingScene, own: &State<Vec2>) -> Vec<Thing> {
         let buoy =
             Thing { sizes: [self.rules.buoy_radius; 2], ..Thing::new(Sprite::Buoy, self.rules.buoy, 0.0) };
@@ -76,6 +82,7 @@ impl PlayedGame for SailingGame {
             Thing {
                 sizes: [boat.sail, f64::from(u8::from(boat.is_tight))],
                 team: seat as u32,
+                number: seat as u32,
                 is_own,
                 ..Thing::new(Sprite::Boat, position, heading)
             }

@@ -5,6 +5,7 @@ use fairpath::{DrVector, State};
 use fairpath_sim::star::{ReplicaKind, Star};
 
 use super::TANK;
+use crate::flight::Flights;
 
 /// Local, hop, global on an exact clock, and global on the clock that a receiver estimates.
 pub(super) const KINDS: [ReplicaKind; WAYS] =
@@ -66,7 +67,7 @@ impl Viewer {
     /// Places the tank and measures how far off that is.
     pub(super) fn look(
         &mut self,
-        star: &mut Star<Vec2>,
+        star: &mut Star<Vec2, Flights>,
         now: SharedInstant,
         truth: Vec2,
         exported: &DrVector<Vec2>,

@@ -1,50 +1,22 @@
-use std::collections::VecDeque;
-
 use fairpath::Export;
 use fairpath::number::ReceiverId;
 use fairpath::random::Random;
-use fairpath::schedule::{Departure, Dispatcher, DispatcherConfig};
-use fairpath::time::{Now, SharedInstant, Span};
+use fairpath::schedule::DispatcherConfig;
+use fairpath::time::{Now, SharedInstant};
 use fairpath::vector::Vec2;
-use fairpath_sim::star::{Observer, ReplicaKind, Spoke, Star, Watch};
-use fairpath_sim::{Fate, LinkConfig};
+use fairpath_sim::LinkConfig;
+use fairpath_sim::star::{Observer, ReplicaKind, Spoke, Star};
 
 use super::TANK;
 use super::scheduler::SCHEDULERS;
+use crate::flight::{Flight, Flights};
 
 /// One scheduler and its receivers.
 pub(super) struct Lane {
     scheduler: usize,
-    star: Star<Vec2, Record>,
+    star: Star<Vec2, Flights>,
     written: Vec<(SharedInstant, f64, f64)>,
 }
-
-/// What a lane is measured by, and what it shows.
-struct Record {
-    /// How long a datagram usually takes to each receiver: a lost one is drawn for so long.
-    delays: Vec<Span>,
-    flights: VecDeque<Flight>,
-}
-
-/// A datagram on a wire, for the eye.
-pub(super) struct Flight {
-    pub(super) receiver: usize,
-    pub(super) is_receipt: bool,
-    pub(super) is_lost: bool,
-    began: SharedInstant,
-    ends: SharedInstant,
-}
-
-impl Flight {
-    /// How far it has come, from 0 to 1.
-    pub(super) fn progress(&self, now: SharedInstant) -> f64 {
-        let length = (self.ends - self.began).as_secs_f64().max(1e-6);
-        ((now - self.began).as_secs_f64() / length).clamp(0.0, 1.0)
-    }
-}
-
-/// The most datagrams drawn. Three receivers a second away and a DR vector each tick: 360.
-const FLIGHTS_MAX: usize = 512;
 
 impl Lane {
     pub(super) fn new(
@@ -56,9 +28,8 @@ impl Lane {
     ) -> Self {
         let config = DispatcherConfig::as_in_the_papers();
         let decides = SCHEDULERS[scheduler].build(links.len(), budget);
-        let record =
-            Record { delays: links.iter().map(|link| link.delay).collect(), flights: VecDeque::new() };
-        let mut star = Star::new(config, decides, random.fork(0), begin).watched_by(record);
+        let flights = Flights::new(links.iter().map(|link| link.delay).collect());
+        let mut star = Star::new(config, decides, random.fork(0), begin).watched_by(flights);
         star.observers.insert(TANK, Observer::new(config.horizon));
         for (number, link) in (0..).zip(links) {
             let random = random.fork(u64::from(number) + 1);
@@ -76,7 +47,7 @@ impl Lane {
         }
         self.star.send_due(now);
         self.star.observers.values_mut().for_each(|observer| observer.settle(now));
-        self.star.watch.flights.retain(|flight| now < flight.ends);
+        self.star.watch.settle(now);
     }
 
     /// Notes mean and spread for the charts.
@@ -89,7 +60,7 @@ impl Lane {
     }
 
     pub(super) fn flights(&self, now: SharedInstant) -> impl Iterator<Item = &Flight> {
-        self.star.watch.flights.iter().filter(move |flight| now < flight.ends)
+        self.star.watch.at(now)
     }
 
     pub(super) fn errors(&self) -> Vec<f64> {
@@ -123,31 +94,5 @@ impl Lane {
             out.extend([self.star.observers[&TANK].settled(receiver), copies as f64]);
             out.extend([placed.position.x, placed.position.y, placed.velocity.heading()]);
         }
-    }
-}
-
-impl Watch<Vec2> for Record {
-    fn on_departure(&mut self, departure: &Departure, fate: Fate, _: &Dispatcher<Vec2>, now: SharedInstant) {
-        let receiver = departure.claim.receiver.0 as usize;
-        let ends = fate.arrivals().next();
-        let is_lost = ends.is_none();
-        let ends = ends.unwrap_or(now + self.delays[receiver]);
-        self.show(Flight { receiver, is_receipt: false, is_lost, began: now, ends });
-    }
-
-    fn on_feedback_sent(&mut self, receiver: ReceiverId, fate: Fate, now: SharedInstant) {
-        let receiver = receiver.0 as usize;
-        for ends in fate.arrivals() {
-            self.show(Flight { receiver, is_receipt: true, is_lost: false, began: now, ends });
-        }
-    }
-}
-
-impl Record {
-    fn show(&mut self, flight: Flight) {
-        if self.flights.len() == FLIGHTS_MAX {
-            self.flights.pop_front();
-        }
-        self.flights.push_back(flight);
     }
 }
