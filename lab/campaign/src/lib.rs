@@ -71,6 +71,7 @@ mod game;
 mod plan;
 mod run;
 pub mod siege;
+pub mod worlds;
 
 pub use campaign::{Campaign, CampaignResult, Failure, REGRESSIONS, replay_line};
 pub use check::{Findings, Law, Violation};

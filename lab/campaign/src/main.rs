@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 use clap::Parser;
-use fairpath_campaign::{Campaign, CampaignResult, Failure, Law, Plan, replay_line, run_traced};
+use fairpath_campaign::{Campaign, CampaignResult, Failure, Law, Plan, replay_line, run_traced, worlds};
+use rayon::prelude::*;
 
 const DURATION: &str = "\
 A thousand seeds take about 70 s of processor time, shared by all cores: 2 minutes on two busy cores.
@@ -37,6 +38,9 @@ struct Arguments {
     /// With `--seed`: print every recorded event.
     #[arg(long, requires = "seed")]
     trace: bool,
+    /// Play worlds of many servers instead of sessions.
+    #[arg(long, conflicts_with = "trace")]
+    worlds: bool,
     /// Stop at the first seed that breaks a law.
     #[arg(long)]
     first: bool,
@@ -63,6 +67,9 @@ const TOLD_MAX: usize = 20;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.worlds {
+        return play_worlds(&arguments);
+    }
     if let Some(seed) = arguments.seed {
         return play_one(seed, arguments.trace);
     }
@@ -71,6 +78,50 @@ fn main() -> ExitCode {
     }
     let campaign = Campaign { from: arguments.from, seeds: arguments.seeds };
     if arguments.first { play_to_first(campaign) } else { play_all(campaign) }
+}
+
+fn play_worlds(arguments: &Arguments) -> ExitCode {
+    if let Some(seed) = arguments.seed {
+        println!("{}", worlds::WorldPlan::from_seed(seed));
+        let outcome = worlds::play(seed);
+        println!("{:?}", outcome.entered);
+        return report_worlds(vec![(seed, outcome)]);
+    }
+    let seeds = (arguments.from..arguments.from + arguments.seeds).into_par_iter();
+    if arguments.first {
+        let broken = seeds.map(|seed| (seed, worlds::play(seed)));
+        let broken =
+            broken.find_map_first(|(seed, outcome)| outcome.violation.is_some().then_some((seed, outcome)));
+        return report_worlds(broken.into_iter().collect());
+    }
+    report_worlds(seeds.map(|seed| (seed, worlds::play(seed))).collect())
+}
+
+fn report_worlds(outcomes: Vec<(u64, worlds::WorldOutcome)>) -> ExitCode {
+    let broken = outcomes.iter().filter_map(|(seed, outcome)| Some((seed, outcome.violation.as_ref()?)));
+    let mut count = 0;
+    for (seed, violation) in broken {
+        count += 1;
+        if count <= TOLD_MAX {
+            println!("VIOLATION {violation}");
+            println!("  replay: {}", worlds::replay_line(*seed));
+        }
+    }
+    for law in worlds::WorldLaw::ALL {
+        let looked: u64 = outcomes.iter().filter_map(|(_, outcome)| outcome.looked.get(&law)).sum();
+        println!("  {law:<10?} {looked:>12} times");
+    }
+    let sum =
+        |of: fn(&worlds::WorldOutcome) -> u64| outcomes.iter().map(|(_, outcome)| of(outcome)).sum::<u64>();
+    println!(
+        "{} hand-overs, {} takeovers, {} crashes, {} drains",
+        sum(|outcome| outcome.entered.offered),
+        sum(|outcome| outcome.entered.taken),
+        sum(|outcome| outcome.crashes),
+        sum(|outcome| outcome.drained)
+    );
+    println!("{count} of {} worlds broke a law", outcomes.len());
+    if count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn play_one(seed: u64, is_traced: bool) -> ExitCode {
