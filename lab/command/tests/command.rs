@@ -113,6 +113,27 @@ fn walk() -> String {
     csv
 }
 
+/// The page's report opens with these results; they must stay what the command prints.
+#[test]
+fn the_results_that_come_with_the_page_are_those_of_lab_run() {
+    let room = Room::new();
+    let output = room.run(&["lab", "run", "placement", "--out", "out"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../page/page/results/placement");
+    for entry in fs::read_dir(&shipped).unwrap() {
+        let name = entry.unwrap().file_name();
+        let [kept, made] =
+            [&shipped, &room.path().join("out")].map(|folder| fs::read(folder.join(&name)).unwrap());
+        let digest = |bytes: &[u8]| fairpath_sim::Digest::new().bytes(bytes).to_string();
+        assert_eq!(
+            digest(&kept),
+            digest(&made),
+            "{}: copy the file that `lab run placement` writes",
+            name.display()
+        );
+    }
+}
+
 #[test]
 fn every_experiment_on_a_recording_prints_tables_and_writes_its_report() {
     for id in experiments() {

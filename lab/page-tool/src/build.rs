@@ -11,6 +11,8 @@ use crate::{Done, Failed, root};
 const TARGET: &str = "wasm32-unknown-unknown";
 /// The largest WebAssembly file, a goal of the project. A larger build fails.
 const WASM_BYTES_MAX: u64 = 1_500_000;
+/// The largest page: all files together.
+const PAGE_BYTES_MAX: usize = 3_000_000;
 
 /// Builds the page into `folder`, which is created if it is missing, and returns its files.
 pub(crate) fn build(folder: &Path) -> Done<Vec<PageFile>> {
@@ -20,8 +22,13 @@ pub(crate) fn build(folder: &Path) -> Done<Vec<PageFile>> {
     copy(&bind()?, folder)?;
     copy(&root().join("lab/page/page"), folder)?;
     report_size(&folder.join("fairpath_bg.wasm"))?;
-    eprintln!("the page is in {}", folder.display());
-    files(folder)
+    let files = files(folder)?;
+    let bytes: usize = files.iter().map(|file| file.bytes.len()).sum();
+    eprintln!("the page is in {}: {} KB of {} KB", folder.display(), bytes / 1000, PAGE_BYTES_MAX / 1000);
+    if bytes > PAGE_BYTES_MAX {
+        return Err(Failed(format!("the page takes {bytes} bytes, more than {PAGE_BYTES_MAX}")));
+    }
+    Ok(files)
 }
 
 pub(crate) fn files(folder: &Path) -> Done<Vec<PageFile>> {

@@ -29,7 +29,7 @@ const TICKS_PER_FRAME: u64 = 6;
 /// Hundredths of a second between frames, as GIF counts.
 const FRAME_DELAY: u16 = 10;
 /// The headline, the field and the choice of placement, at the width of a README's column.
-const CLIP: PageClip = PageClip { x: 12, y: 172, width: 1256, height: 512, scale: 0.68 };
+const CLIP: PageClip = PageClip { x: 12, y: 52, width: 1256, height: 512, scale: 0.68 };
 /// A README loads quickly below this.
 const BYTES_MAX: u64 = 1_500_000;
 

@@ -224,6 +224,11 @@ const BREAKS: &str = "t,entity,reason\n10,ann,teleport\n";
 fn try_report(browser: &mut Chromium, page: &str) -> Done {
     let tab = browser.open(&format!("{page}?scene=report"), Viewport::DESKTOP)?;
     browser.wait_for(&tab, "!!window.fairpath?.page")?;
+    // It never opens empty: results come with the page.
+    browser.wait_for(
+        &tab,
+        "document.querySelector('.verdict').textContent.startsWith('1 experiment: ') && document.querySelectorAll('.results img').length > 0",
+    )?;
     let results = json!({
         "schema": 1, "experiment": "X0", "title": "A trial", "source": "nowhere", "seed": 7, "command": "none", "rows": [{ "x": 1.5 }],
         "claims": [{ "id": "X0.a", "text": "<b>one</b> is one", "held": true, "measured": 1.0, "unit": null, "expected": "1", "paper": null }],
@@ -235,7 +240,7 @@ fn try_report(browser: &mut Chromium, page: &str) -> Done {
     browser.evaluate(&tab, &read("results.json", &results.to_string()))?;
     browser.wait_for(
         &tab,
-        "document.querySelector('.results td:nth-child(2)')?.textContent === '<b>one</b> is one'",
+        "[...document.querySelectorAll('.results td:nth-child(2)')].some(cell => cell.textContent === '<b>one</b> is one')",
     )?;
     let csv = recording();
     browser.evaluate(&tab, &read("walk.csv", &csv))?;

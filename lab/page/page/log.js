@@ -89,7 +89,7 @@ export function readMoment() {
   const acts = [];
   for (const part of rest) {
     const [at, knob, ...values] = readAct(part);
-    const numbers = values.map(Number);
+    const numbers = values.map((value) => (value === "" ? NaN : Number(value)));
     const isSound = Number.isInteger(at) && at >= last && at <= tick && /^[a-z]{0,20}$/.test(knob) && numbers.length === (knob === STEER ? 3 : 1) && numbers.every(Number.isFinite);
     if (!isSound) return undefined;
     last = at;

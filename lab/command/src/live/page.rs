@@ -44,14 +44,16 @@ impl PageOptions {
                 "this build has no page in it; build one that has with `cargo xtask demo`".into(),
             ));
         }
+        let results = self.results()?;
         let mut files: Vec<PageFile> = FILES
             .iter()
-            // On a plain web host there is no server: that is what its file says.
-            .filter(|(path, _)| *path != SERVER && *path != RESULTS)
+            // On a plain web host there is no server: that is what its file says. The results that
+            // come with the page are shown unless there are others.
+            .filter(|(path, _)| *path != SERVER && (results.is_empty() || !path.starts_with("results/")))
             .map(|(path, bytes)| PageFile { path: (*path).into(), bytes: (*bytes).into() })
             .collect();
         files.push(PageFile { path: SERVER.into(), bytes: server.to_string().into_bytes().into() });
-        files.extend(self.results()?);
+        files.extend(results);
         let page =
             PageServer::bind(address("--page", wished)?, files).map_err(|error| match error.kind() {
                 ErrorKind::AddrInUse => {
@@ -80,7 +82,8 @@ impl PageOptions {
     }
 }
 
-/// Results and plots of every experiment in a folder and those below, and a list of the results.
+/// Returns results and plots of every experiment in a folder and those below, and a list of the
+/// results; nothing if there are none.
 fn results_in(folder: &Path) -> Vec<PageFile> {
     let mut files = Vec::new();
     let mut names = Vec::new();
@@ -103,6 +106,9 @@ fn results_in(folder: &Path) -> Vec<PageFile> {
             files.push(PageFile { path: format!("results/{path}").into(), bytes: bytes.into() });
             names.extend((name == "results.json").then_some(path));
         }
+    }
+    if names.is_empty() {
+        return Vec::new();
     }
     let index = serde_json::to_vec(&names).expect("strings are JSON");
     files.push(PageFile { path: RESULTS.into(), bytes: index.into() });
@@ -141,6 +147,6 @@ mod tests {
         assert_eq!(paths, expected);
         let index = files.iter().find(|file| file.path == RESULTS).expect("it is always there");
         assert_eq!(&*index.bytes, br#"["results.json","x4/results.json"]"#);
-        assert_eq!(results_in(&folder.path().join("none")).len(), 1, "an empty list");
+        assert_eq!(results_in(&folder.path().join("none")), [], "the page's own results stay");
     }
 }

@@ -188,8 +188,15 @@ export class View {
   // The server that serves this page may also run the games.
   async offerNetwork() {
     const server = await findServer();
-    if (!server || typeof WebTransport === "undefined") return;
+    if (!server) return;
     const panel = element("section", "panel");
+    if (typeof WebTransport === "undefined") {
+      // A page over plain HTTP from another machine is no secure context, and browsers hide WebTransport there.
+      const why = window.isSecureContext ? "this browser has no WebTransport. Chrome, Edge and Firefox have it" : "browsers offer WebTransport only to pages from this machine (localhost) or over HTTPS";
+      panel.innerHTML = `<h2>Where</h2><p class="quiet no-transport">You play in this page. To play at the server you need WebTransport, and ${why}.</p>`;
+      this.show.main.querySelector(".controls").append(panel);
+      return;
+    }
     panel.innerHTML = `<h2>Where</h2><div class="choices" role="radiogroup" aria-label="Where">
       <label><input type="radio" name="network" value="simulated"><span>In this page<small>The server and the network are simulated.</small></span></label>
       <label><input type="radio" name="network" value="real"><span>At the server<small>Over the real network (WebTransport). Tanks: with all players on this server. The other games: a run of your own on the server.</small></span></label></div>
