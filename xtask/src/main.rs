@@ -31,7 +31,8 @@ cargo xtask book            render the book in docs/ to target/book; installs md
 cargo xtask bench [NAME]    measure speed as ratios in one run; `thousand [N]`, `dis`, `fan-out` and `growth`
                             run only by name: the last two fetch and build other libraries first
 cargo xtask sim [ARGS]      run worlds drawn from seeds, with faults, and check them: --seeds N, --from S,
-                            --seed S; --mutants [WORD] breaks the library on purpose to test the checks
+                            --seed S; --worlds plays worlds of many servers instead;
+                            --mutants [WORD] breaks the library on purpose to test the checks
 cargo xtask fuzz [SECS] [TARGET]      run every fuzz target, or TARGET, for SECS seconds each (default 60);
                             --list prints the targets
 

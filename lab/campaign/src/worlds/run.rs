@@ -688,7 +688,9 @@ impl<'a> World<'a> {
                 let is_believed = ghost.is_some_and(|ghost| {
                     ghost.vector().generated_at == vector.generated_at && ghost.title() == batch.title(*term)
                 });
-                if used.is_ok_and(|used| used > 0) && is_believed {
+                // A receiver whose own clocks are late cannot judge what is late.
+                let is_awake = self.now() >= self.hosts[host].doubtful_until;
+                if used.is_ok_and(|used| used > 0) && is_believed && is_awake {
                     self.checks.on_believed(&self.store, (batch.server, *term), vector.entity, sent_at);
                 }
             }
