@@ -11,7 +11,8 @@ use crate::steps::root;
 
 /// A wrong line to put in the place of a right one.
 struct Mutant {
-    /// The part of the library and what is wrong with it.
+    /// The part of the library and what is wrong with it. `worlds:` is hunted in worlds of many
+    /// servers, the others in sessions.
     name: &'static str,
     file: &'static str,
     right: &'static str,
@@ -183,6 +184,66 @@ const MUTANTS: &[Mutant] = &[
         right: "let class = (self.class_of)(object);",
         wrong: "let class = (self.class_of)(object).filter(|_| false);",
     },
+    Mutant {
+        name: "worlds: an owner under an old fence believes that it owns",
+        file: "crates/fairpath-cluster/src/lease.rs",
+        right: "self.giving_up.is_none() && self.fence(now) == Some(fence)",
+        wrong: "self.giving_up.is_none() && self.fence(now).is_some_and(|held| held >= fence)",
+    },
+    Mutant {
+        name: "worlds: a renewal has a fence of its own",
+        file: "crates/fairpath-cluster/src/lease.rs",
+        right: "LeaseWrite::Renew(fence) => fence,",
+        wrong: "LeaseWrite::Renew(_) => self.register.known,",
+    },
+    Mutant {
+        name: "worlds: a taker waits for half a lease",
+        file: "crates/fairpath-cluster/src/lease.rs",
+        right: "_ => seen_at + config.lease + patience,",
+        wrong: "_ => seen_at + config.lease.scaled(0.5) + patience,",
+    },
+    Mutant {
+        name: "worlds: an owner speaks until its offer is accepted",
+        file: "crates/fairpath-cluster/src/entity.rs",
+        right: "matches!(self.phase, Phase::Owned))?;",
+        wrong: "matches!(self.phase, Phase::Owned | Phase::Offered { .. }))?;",
+    },
+    Mutant {
+        name: "worlds: the receiver of an offer owns before it is written",
+        file: "crates/fairpath-cluster/src/zone/entities.rs",
+        right: "real.restore(&record.snapshot, &self.config);\n        self.reals.insert(entity, real);",
+        wrong: "real.restore(&record.snapshot, &self.config);\n        (real.title, real.phase) = (Some(title), Phase::Owned);\n        self.reals.insert(entity, real);",
+    },
+    Mutant {
+        name: "worlds: a new owner forgets the outbox",
+        file: "crates/fairpath-cluster/src/entity.rs",
+        right: "self.outbox = snapshot.outbox.iter().cloned().collect();",
+        wrong: "self.outbox.clear();",
+    },
+    Mutant {
+        name: "worlds: promises are sent before they are saved",
+        file: "crates/fairpath-cluster/src/zone/entities.rs",
+        right: "promise.number <= real.saved.promised",
+        wrong: "promise.number <= real.promised",
+    },
+    Mutant {
+        name: "worlds: promises are acknowledged before they are saved",
+        file: "crates/fairpath-cluster/src/zone/entities.rs",
+        right: "} else if let Some(number) = real.saved.received.get(&from).copied() {",
+        wrong: "} else if let Some(number) = real.received.get(&from).copied() {",
+    },
+    Mutant {
+        name: "worlds: unsaved changes may be as old as they like",
+        file: "crates/fairpath-cluster/src/zone/mod.rs",
+        right: "real.is_saved_enough(moment.local, self.config.loss_max)",
+        wrong: "real.is_saved_enough(moment.local, Span::MAX)",
+    },
+    Mutant {
+        name: "worlds: a cell is released before its entities are saved",
+        file: "crates/fairpath-cluster/src/zone/members.rs",
+        right: "in_cell.into_iter().all(|real| is_saved(real) && is_idle(real))",
+        wrong: "in_cell.into_iter().all(|real| is_saved(real) || is_idle(real))",
+    },
 ];
 
 /// The number of seeds after which a mutant counts as missed.
@@ -222,6 +283,9 @@ fn hunt_one(mutant: &Mutant) -> Result<bool> {
         "--seeds",
         SEEDS_MAX,
     ]);
+    if mutant.name.starts_with("worlds:") {
+        campaign.arg("--worlds");
+    }
     let output = campaign.current_dir(&tree).env("CARGO_TARGET_DIR", place.join("build")).output()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let is_caught = said.starts_with("caught");

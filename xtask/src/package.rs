@@ -11,11 +11,12 @@ use crate::full::{CheckResult, all_of};
 use crate::steps::{cargo, root};
 
 /// The published crates, in the order of their dependencies.
-pub(crate) const PUBLISHED: [&str; 7] = [
+pub(crate) const PUBLISHED: [&str; 8] = [
     "fairpath",
     "fairpath-predict",
     "fairpath-compensate",
     "fairpath-sim",
+    "fairpath-cluster",
     "fairpath-net",
     "fairpath-dis",
     "fairpath-bzflag",

@@ -203,5 +203,5 @@ impl<V: Planar> Real<V> {
 }
 
 fn owner<V: Planar>(entity: EntityId, config: &ZoneConfig) -> Owner<V> {
-    Owner::new(entity, config.trigger.clone()).with_precision(config.precision.clone())
+    Owner::new(entity, config.trigger.clone()).with_precision(config.precision)
 }

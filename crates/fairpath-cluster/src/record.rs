@@ -55,6 +55,7 @@ impl std::fmt::Display for Key {
 }
 
 /// A value of the store.
+#[allow(clippy::large_enum_variant, reason = "requests and answers box the whole record")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record<V: Planar> {
     /// Of [`Key::World`].

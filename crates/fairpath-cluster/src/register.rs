@@ -35,7 +35,8 @@ pub enum Operation<V: Planar> {
     Read,
 }
 
-/// The store's answer to a request. No answer within the time of the configuration is an answer too.
+/// The store's answer to a request. No answer within the time of the configuration is an answer
+/// too.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer<V: Planar> {
     /// The write was committed.

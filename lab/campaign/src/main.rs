@@ -92,6 +92,9 @@ fn play_worlds(arguments: &Arguments) -> ExitCode {
         let broken = seeds.map(|seed| (seed, worlds::play(seed)));
         let broken =
             broken.find_map_first(|(seed, outcome)| outcome.violation.is_some().then_some((seed, outcome)));
+        if let Some((seed, _)) = &broken {
+            println!("caught after {} seeds", seed - arguments.from + 1);
+        }
         return report_worlds(broken.into_iter().collect());
     }
     report_worlds(seeds.map(|seed| (seed, worlds::play(seed))).collect())

@@ -1,5 +1,6 @@
-//! Goal: worlds of many servers keep their laws whatever fails. Method: play worlds drawn from seeds
-//! with the real zones, a bad store, a bad bus and bad clocks; checkers outside know the truth.
+//! Goal: worlds of many servers keep their laws whatever fails. Method: play worlds drawn from
+//! seeds with the real zones, a bad store, a bad bus and bad clocks; checkers outside know the
+//! truth.
 
 use std::collections::BTreeMap;
 

@@ -37,8 +37,8 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
         }
     }
 
-    /// Returns whether an entity with this owner and title is this server's to take: its lease of the
-    /// cell is newer. If it is older, this server has been asleep and must take nothing.
+    /// Returns whether an entity with this owner and title is this server's to take: its lease of
+    /// the cell is newer. If it is older, this server has been asleep and must take nothing.
     fn may_take(&self, (owner, title): (ServerId, Title), moment: &Moment) -> bool {
         let is_newer = |fence| title.fence < fence || (title.fence == fence && owner == self.numbers.server);
         self.fence_to_take(title.cell, moment).is_some_and(is_newer)
@@ -103,10 +103,11 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
             return Due::Nothing;
         }
         let is_given_up = self.leases.get(&title.cell).is_some_and(|lease| lease.is_given_up());
-        if !is_given_up && self.owns(entity, moment) {
-            if let Some(due) = self.due_move(moment, real, &title) {
-                return due;
-            }
+        if !is_given_up
+            && self.owns(entity, moment)
+            && let Some(due) = self.due_move(moment, real, &title)
+        {
+            return due;
         }
         let age = real.dirty_since.map(|since| moment.local - since);
         let is_due = |age| age >= self.config.checkpoint_interval || real.is_urgent || is_given_up;
@@ -132,8 +133,8 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
         self.leases.get(&title.cell).and_then(|lease| lease.fence(moment)) == Some(title.fence)
     }
 
-    /// Returns the title to write next: with a later term after an offer, or if the lease of the cell
-    /// was lost in between. `None` without the lease.
+    /// Returns the title to write next: with a later term after an offer, or if the lease of the
+    /// cell was lost in between. `None` without the lease.
     fn title_again(&self, real: &Real<V>, after_offer: bool, moment: &Moment) -> Option<Title> {
         let title = real.title?;
         let fence = self.leases.get(&title.cell)?.fence(moment)?;
@@ -354,7 +355,8 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
     /// Tells receivers at once of a new term, and those that hear only the new cell of the entity.
     fn announce_title(&mut self, entity: EntityId, title: Title) {
         if let Some(vector) = self.exported(entity).copied() {
-            self.batches.entry((title.cell, title.fence)).or_default().push((title.term, vector));
+            let batch = self.batches.entry((title.cell, title.fence)).or_default();
+            batch.insert(entity, (title.term, vector));
         }
     }
 

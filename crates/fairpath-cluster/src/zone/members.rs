@@ -58,7 +58,8 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
         taking.map(|(server, member)| (*server, member.load))
     }
 
-    /// Returns how long this server lets others go first when a cell is free; `None`: it takes none.
+    /// Returns how long this server lets others go first when a cell is free; `None`: it takes
+    /// none.
     pub(super) fn patience(&self, moment: &Moment, cell: CellId) -> Option<Span> {
         if self.is_draining || !self.is_synchronised(moment) {
             return None;

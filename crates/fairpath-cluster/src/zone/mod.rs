@@ -26,12 +26,12 @@ use store::Ids;
 ///
 /// Feed it with `handle_*`, call [`handle_tick`](Self::handle_tick) at least every 50 ms, and drain
 /// [`poll_event`](Self::poll_event) and then [`poll_output`](Self::poll_output) after each. A
-/// checkpoint is not taken while events wait, so that the game's bytes and the promises in it belong
-/// together: apply an event and call [`set_game`](Self::set_game) before the next tick. The local
+/// checkpoint is not taken while events wait, so that the game's bytes and the promises in it
+/// belong together: apply an event and call [`set_game`](Self::set_game) before the next tick. The local
 /// clock must never go backwards.
 ///
-/// The store's watch must show the newest revision of every key in the end: late, repeated and in any
-/// order is enough.
+/// The store's watch must show the newest revision of every key in the end: late, repeated and in
+/// any order is enough.
 #[derive(Debug)]
 pub struct Zone<V: Planar, C: Cells<V>> {
     config: ZoneConfig,
@@ -45,7 +45,7 @@ pub struct Zone<V: Planar, C: Cells<V>> {
     reals: BTreeMap<EntityId, Real<V>>,
     directory: BTreeMap<EntityId, Entry>,
     ghosts: BTreeMap<EntityId, Ghost<V>>,
-    batches: BTreeMap<(CellId, Revision), Vec<(u64, DrVector<V>)>>,
+    batches: BTreeMap<(CellId, Revision), Batch<V>>,
     accepted: BTreeMap<EntityId, Accepted>,
     interest: BTreeSet<CellId>,
     members: BTreeMap<ServerId, Member>,
@@ -199,6 +199,9 @@ struct Accepted {
     again_at: LocalInstant,
     times_left: u8,
 }
+
+/// The newest DR vectors of entities with their terms, until the next tick.
+type Batch<V> = BTreeMap<EntityId, (u64, DrVector<V>)>;
 
 /// How often an Accept is repeated. The old owner asks the store anyway.
 const ACCEPT_TIMES: u8 = 5;
@@ -369,7 +372,10 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
         let Some(export) = export else { return Ok(()) };
         real.on_changed(moment.local);
         let title = real.title.expect("an owned entity has a title");
-        self.batches.entry((title.cell, title.fence)).or_default().push((title.term, export.vector));
+        self.batches
+            .entry((title.cell, title.fence))
+            .or_default()
+            .insert(entity, (title.term, export.vector));
         Ok(())
     }
 
@@ -381,8 +387,8 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
         Ok(())
     }
 
-    /// Promises a message from an own entity to any entity; returns its number. It is delivered once,
-    /// unless this server crashes before [`Event::Saved`] names its number.
+    /// Promises a message from an own entity to any entity; returns its number. It is delivered
+    /// once, unless this server crashes before [`Event::Saved`] names its number.
     pub fn promise(
         &mut self,
         moment: &Moment,
@@ -399,8 +405,8 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
         Ok(number)
     }
 
-    /// Creates an entity. [`Event::Entered`] follows when the store knows it. `None` while this server
-    /// has no free ids or does not hold the cell.
+    /// Creates an entity. [`Event::Entered`] follows when the store knows it. `None` while this
+    /// server has no free ids or does not hold the cell.
     pub fn spawn(
         &mut self,
         moment: &Moment,
@@ -510,6 +516,7 @@ impl<V: Planar, C: Cells<V>> Zone<V, C> {
                 continue;
             }
             let Some(speak_until) = self.leases.get(&cell).and_then(Lease::speak_until) else { continue };
+            let vectors: Vec<(u64, DrVector<V>)> = vectors.into_values().collect();
             for vectors in vectors.chunks(BATCH_LEN_MAX) {
                 let batch = GhostBatch {
                     server: self.numbers.server,

@@ -207,10 +207,9 @@ impl Checks {
                 format!("entity {} has received promise {number} of entity {} too late", entity.0, from.0)
             });
         }
-        for ((from, number), made) in &self.open {
+        for ((from, _), made) in &self.open {
             if made.to == entity && !seen.contains(&made.payload) {
                 self.owed.insert(made.payload, (*from, entity));
-                let _ = number;
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Worlds of many servers: drawn from a seed, broken, healed, and checked from outside.
 //!
 //! A [`WorldPlan`] is 2 to 8 servers with tanks that drive across the borders of cells and make
-//! promises to each other, a store and a bus that are as bad as the real ones, clocks that are wrong
-//! by as much as they state, and faults. [`run()`] plays it with the real zones; every record and
-//! message goes through its bytes. Then everything heals, and the world must be whole.
+//! promises to each other, a store and a bus that are as bad as the real ones, clocks that are
+//! wrong by as much as they state, and faults. [`run()`] plays it with the real zones; every record
+//! and message goes through its bytes. Then everything heals, and the world must be whole.
 //!
 //! | fault | where it is drawn |
 //! | --- | --- |

@@ -30,7 +30,8 @@ pub struct WorldPlan {
 #[derive(Clone, Copy, Debug)]
 pub struct StorePlan {
     pub delay: Span,
-    /// Probability that a request is slow, and how slow: it may be committed after its sender gave up.
+    /// Probability that a request is slow, and how slow: it may be committed after its sender gave
+    /// up.
     pub slow: (f64, Span),
     pub lost_request: f64,
     pub lost_answer: f64,
@@ -164,8 +165,24 @@ fn draw_incidents(random: &mut Random, servers: usize, safety: Span) -> Vec<(Spa
             (at, draw_incident(random, servers))
         })
         .collect();
+    if random.chance(0.2) {
+        incidents.extend(draw_return(random, servers));
+    }
     incidents.sort_by_key(|(at, _)| *at);
     incidents
+}
+
+/// A server loses its cells, and is given them again before it knows what happened in between.
+fn draw_return(random: &mut Random, servers: usize) -> Vec<(Span, Incident)> {
+    let server = random.below(servers as u64) as usize;
+    let (at, lasting) = (span(random, 4_000, 7_000), span(random, 3_500, 5_500));
+    let cut = (at, Incident::CutStore { server, lasting });
+    let others = (0..servers).filter(|other| *other != server);
+    let drains = others.map(|other| {
+        let drained_at = at + lasting - span(random, 0, 600);
+        (drained_at, Incident::Drain { server: other, back_after: span(random, 10, 3_000) })
+    });
+    std::iter::once(cut).chain(drains.collect::<Vec<_>>()).collect()
 }
 
 fn draw_incident(random: &mut Random, servers: usize) -> Incident {

@@ -649,11 +649,11 @@ impl<'a> World<'a> {
         let now = self.now();
         let moment = self.moment(host);
         match happening {
-            Happening::Answered { run, key, request, answer, .. } => {
-                if self.is_running(host, run) && self.hosts[host].store_cut_until <= now {
-                    self.zone(host).handle_answer(&moment, key, request, &answer);
-                    self.settle(host);
-                }
+            Happening::Answered { run, key, request, answer, .. }
+                if self.is_running(host, run) && self.hosts[host].store_cut_until <= now =>
+            {
+                self.zone(host).handle_answer(&moment, key, request, &answer);
+                self.settle(host);
             }
             Happening::Seen { run, key, back, .. } => {
                 if !self.is_running(host, run) {
@@ -670,10 +670,10 @@ impl<'a> World<'a> {
                     self.settle(host);
                 }
             }
-            Happening::Heard { run, sent_at, bytes, .. } => {
-                if self.is_running(host, run) && self.hosts[host].bus_cut_until <= now {
-                    self.hear(host, &moment, sent_at, &bytes);
-                }
+            Happening::Heard { run, sent_at, bytes, .. }
+                if self.is_running(host, run) && self.hosts[host].bus_cut_until <= now =>
+            {
+                self.hear(host, &moment, sent_at, &bytes);
             }
             _ => {}
         }
@@ -688,7 +688,9 @@ impl<'a> World<'a> {
                 let is_believed = ghost.is_some_and(|ghost| {
                     ghost.vector().generated_at == vector.generated_at && ghost.title() == batch.title(*term)
                 });
-                if used.is_ok_and(|used| used > 0) && is_believed {
+                // A receiver whose own clocks are late cannot judge what is late.
+                let is_awake = self.now() >= self.hosts[host].doubtful_until;
+                if used.is_ok_and(|used| used > 0) && is_believed && is_awake {
                     self.checks.on_believed(&self.store, (batch.server, *term), vector.entity, sent_at);
                 }
             }
@@ -708,7 +710,7 @@ impl<'a> World<'a> {
             let term = zone.title(entity).expect("it is owned").term;
             self.checks.on_owner(&self.store, zone.server(), entity, term);
             let title = zone.title(entity).expect("it is owned");
-            let since = self.titles.entry(entity).or_insert((title, self.queue.now()));
+            let since = self.titles.entry(entity).or_insert_with(|| (title, self.queue.now()));
             if since.0 != title {
                 *since = (title, self.queue.now());
             }
