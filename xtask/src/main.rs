@@ -31,14 +31,10 @@ cargo xtask book            render the book in docs/ to target/book; installs md
 cargo xtask bench [NAME]    measure speed as ratios in one run; `thousand [N]`, `dis`, `fan-out` and `growth`
                             run only by name: the last two fetch and build other libraries first
 cargo xtask sim [ARGS]      run worlds drawn from seeds, with faults, and check them: --seeds N, --from S,
-<<<<<<< HEAD
-                            --seed S, or --minutes N of fresh seeds; --mutants [WORD] breaks the library on purpose to test the checks
+                            --seed S, or --minutes N of fresh seeds; --worlds plays worlds of many servers
+                            instead; --mutants [WORD] breaks the library on purpose to test the checks
 cargo xtask siege [SECS] [--only WORD]      attack a real server and lobby for SECS seconds each way
                             (default 10), and print what honest players notice
-=======
-                            --seed S; --worlds plays worlds of many servers instead;
-                            --mutants [WORD] breaks the library on purpose to test the checks
->>>>>>> w13-m
 cargo xtask fuzz [SECS] [TARGET]      run every fuzz target, or TARGET, for SECS seconds each (default 60);
                             --list prints the targets
 

@@ -82,9 +82,9 @@ fn main() -> ExitCode {
 
 fn play_worlds(arguments: &Arguments) -> ExitCode {
     if let Some(seed) = arguments.seed {
-        println!("{}", worlds::WorldPlan::from_seed(seed));
+        say!("{}", worlds::WorldPlan::from_seed(seed));
         let outcome = worlds::play(seed);
-        println!("{:?}", outcome.entered);
+        say!("{:?}", outcome.entered);
         return report_worlds(vec![(seed, outcome)]);
     }
     let seeds = (arguments.from..arguments.from + arguments.seeds).into_par_iter();
@@ -93,7 +93,7 @@ fn play_worlds(arguments: &Arguments) -> ExitCode {
         let broken =
             broken.find_map_first(|(seed, outcome)| outcome.violation.is_some().then_some((seed, outcome)));
         if let Some((seed, _)) = &broken {
-            println!("caught after {} seeds", seed - arguments.from + 1);
+            say!("caught after {} seeds", seed - arguments.from + 1);
         }
         return report_worlds(broken.into_iter().collect());
     }
@@ -106,24 +106,24 @@ fn report_worlds(outcomes: Vec<(u64, worlds::WorldOutcome)>) -> ExitCode {
     for (seed, violation) in broken {
         count += 1;
         if count <= TOLD_MAX {
-            println!("VIOLATION {violation}");
-            println!("  replay: {}", worlds::replay_line(*seed));
+            say!("VIOLATION {violation}");
+            say!("  replay: {}", worlds::replay_line(*seed));
         }
     }
     for law in worlds::WorldLaw::ALL {
         let looked: u64 = outcomes.iter().filter_map(|(_, outcome)| outcome.looked.get(&law)).sum();
-        println!("  {law:<10?} {looked:>12} times");
+        say!("  {law:<10?} {looked:>12} times");
     }
     let sum =
         |of: fn(&worlds::WorldOutcome) -> u64| outcomes.iter().map(|(_, outcome)| of(outcome)).sum::<u64>();
-    println!(
+    say!(
         "{} hand-overs, {} takeovers, {} crashes, {} drains",
         sum(|outcome| outcome.entered.offered),
         sum(|outcome| outcome.entered.taken),
         sum(|outcome| outcome.crashes),
         sum(|outcome| outcome.drained)
     );
-    println!("{count} of {} worlds broke a law", outcomes.len());
+    say!("{count} of {} worlds broke a law", outcomes.len());
     if count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
