@@ -345,7 +345,7 @@ fn a_value_that_is_not_in_a_list_names_the_list() {
         (&["serve", "--placement", "near"], "possible values: local, hop, global"),
         (
             &["serve", "--game", "chess"],
-            "possible values: tanks, jet-car, jet-car-wind, sailing, sailing-shifts",
+            "possible values: tanks, race, jet-car, jet-car-wind, sailing, sailing-shifts",
         ),
     ];
     for (arguments, expected) in cases {

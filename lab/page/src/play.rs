@@ -1,7 +1,7 @@
 //! Play: drive a tank, a jet car, a boat or a race car over a bad network.
 //!
 //! Three programs run side by side: the player's, the server and a rival's. They meet only through
-//! the simulated links of a [`Wire`]: the server plays the inputs that have arrived, and screens
+//! the simulated links of a `Wire`: the server plays the inputs that have arrived, and screens
 //! show the states that have come back. Five techniques take parts of the lag back, and each can be
 //! switched off: prediction, reconciliation, interpolation, smoothing, and rewinding for hits.
 
