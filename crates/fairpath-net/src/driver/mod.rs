@@ -302,7 +302,8 @@ impl Rest {
         }
         let pause = times(Self::PER_PEER_AT_LEISURE, peers).min(Self::MAX_AT_LEISURE);
         let until = now + pause.min(self.limit);
-        // The game's frame is a pass anyway: one before it would cost as much as all of its own work.
+        // The game's frame is a pass anyway: one before it would cost as much as all of its own
+        // work.
         let is_full = pause == Self::MAX_AT_LEISURE && self.limit == Self::MAX_AT_LEISURE;
         let frame = self.rhythm.next_frame().filter(|_| is_full);
         frame.map_or(until, |frame| frame.max(until))
