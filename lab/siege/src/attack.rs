@@ -57,7 +57,7 @@ impl AttackKind {
             Self::FirstPackets => "first packets of connections",
             Self::Silence => "connections that never greet",
             Self::Gibberish => "random streams and datagrams",
-            Self::Vanishing => "players that are killed",
+            Self::Vanishing => "players of the same address are killed",
             Self::LobbyNoise => "lobby: random packets",
             Self::LobbyFirstPackets => "lobby: first packets",
             Self::LobbySilence => "lobby: connections that ask nothing",
