@@ -37,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// Decides about new connections, and counts those that it did not admit.
+/// Decides whether a client may connect, and counts the connections that the server refused.
 #[derive(Debug)]
 pub(crate) struct Admissions {
     limiter: ConnectionLimiter,

@@ -26,7 +26,7 @@ struct Arguments {
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Run fresh seeds for so many minutes, and keep those that break a law in `--keep`.
+    /// Play fresh seeds for this many minutes, and write seeds that break a law to the file of `--keep`.
     #[arg(long, conflicts_with_all = ["seeds", "from", "seed", "first"])]
     minutes: Option<u32>,
     /// Where `--minutes` keeps what it finds: one line for each seed, added to those of before.

@@ -30,7 +30,7 @@ use crate::program::{Program, Role};
 use crate::table::{Row, Table};
 
 const EXPLANATION: &str = "\
-Joins are players that connect from a further address during the attack; lookups ask the lobby for its list.
+Joins are players that connect during the attack; lookups ask the lobby for its list.
 error is what four bots see of each other, in units, and its ratio to that in peace. CPU is of one core.
 Players that are killed have the address of the honest ones, whose joins are not judged then: until QUIC gives
 the dead up, they count among the 64 connections of one address.
