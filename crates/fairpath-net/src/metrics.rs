@@ -173,7 +173,17 @@ impl ServerMetrics {
     /// Writes all numbers in Prometheus' text format, version 0.0.4.
     pub fn to_text(&self) -> String {
         let mut out = Exposition::default();
-        let (gauges, totals, admission) = (&self.gauges, &self.totals, &self.gauges.admission);
+        self.write_sessions(&mut out);
+        self.write_queues(&mut out);
+        self.write_traffic(&mut out);
+        self.write_admission(&mut out);
+        self.write_reasons(&mut out);
+        self.write_distributions(&mut out);
+        out.0
+    }
+
+    fn write_sessions(&self, out: &mut Exposition) {
+        let gauges = &self.gauges;
         out.gauge("seats", "Clients that may have a session.", &[("", gauges.seats as f64)]);
         out.gauge(
             "sessions",
@@ -197,7 +207,10 @@ impl ServerMetrics {
             "Standard deviation of the same between clients: how unfair the server is.",
             &[("", gauges.error_spread)],
         );
-        let queues = &gauges.queues_max;
+    }
+
+    fn write_queues(&self, out: &mut Exposition) {
+        let queues = &self.gauges.queues_max;
         out.gauge(
             "queue_length_max",
             "The longest queue of a client, by kind.",
@@ -209,6 +222,10 @@ impl ServerMetrics {
                 ("queue=\"events\"", queues.events as f64),
             ],
         );
+    }
+
+    fn write_traffic(&self, out: &mut Exposition) {
+        let totals = &self.totals;
         let ways =
             |sent: u64, received: u64| [("direction=\"sent\"", sent), ("direction=\"received\"", received)];
         let udp = ways(totals.udp_sent, totals.udp_received);
@@ -223,6 +240,10 @@ impl ServerMetrics {
         out.counter("dr_vectors_total", "Dead-reckoning vectors.", &vectors);
         let late = [("", totals.late)];
         out.counter("datagrams_late_total", "Datagrams that waited longer than 1/60 s to leave.", &late);
+    }
+
+    fn write_admission(&self, out: &mut Exposition) {
+        let admission = &self.gauges.admission;
         out.counter(
             "connections_refused_total",
             "Connections refused by the limits, by reason.",
@@ -241,9 +262,12 @@ impl ServerMetrics {
         out.counter("handshakes_failed_total", "Admitted connections without a greeting in time.", &failed);
         let thrown_out = [("", admission.thrown_out)];
         out.counter("thrown_out_total", "Connections closed for breaking the protocol.", &thrown_out);
+    }
+
+    fn write_reasons(&self, out: &mut Exposition) {
         let drops: Vec<(String, u64)> = DropReason::ALL
             .iter()
-            .zip(gauges.drops)
+            .zip(self.gauges.drops)
             .map(|(reason, count)| (by_reason(reason), count))
             .collect();
         out.counter("sealed_packets_dropped_total", "Sealed packets dropped, by reason.", &borrowed(&drops));
@@ -261,6 +285,9 @@ impl ServerMetrics {
             "Clients' actions that were refused, by reason.",
             &borrowed(&refused),
         );
+    }
+
+    fn write_distributions(&self, out: &mut Exposition) {
         out.histogram("round_trip_seconds", "Clients' round trips, sampled.", &self.round_trip);
         out.histogram(
             "receiver_error_units",
@@ -270,7 +297,6 @@ impl ServerMetrics {
         let help = "The part of its budget that a client was sent, sampled.";
         out.histogram("budget_used_ratio", help, &self.budget_used);
         out.histogram("tick_late_seconds", "How late the game's ticks began.", &self.tick_late);
-        out.0
     }
 }
 
